@@ -78,10 +78,15 @@ def make_free(folder: Path, force: bool) -> None:
 
 def _check_free(folder: Path, force: bool) -> None:
     """Refuses a folder that holds something, unless it is a result and may be overwritten."""
-    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+    if not folder.exists() or (folder.is_dir() and is_empty(folder)):
         return
     if not force or not (folder / MARKER).is_file():
         raise OutputExistsError(folder, ours=(folder / MARKER).is_file())
+
+
+def is_empty(folder: Path) -> bool:
+    """Whether nothing is in it, but for a marker that was not written to its end: a run was killed there."""
+    return {each.name for each in folder.iterdir()} <= {f".{marker}.tmp" for marker in MARKERS}
 
 
 def clear(folder: Path) -> None:
@@ -217,11 +222,22 @@ def exported(target: Path) -> Iterator[BinaryIO]:
 def write_text(file: Path, text: str) -> None:
     """Writes the file whole or not at all."""
     replaceable(file)
+    with whole(file) as part:
+        part.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def whole(file: Path) -> Iterator[Path]:
+    """Where a file is written until it is whole. Otherwise nothing of it stays; the `OSError` names it."""
     part = file.with_name(f".{file.name}.tmp")
     try:
         with named(file):
-            part.write_text(text, encoding="utf-8")
+            yield part
         part.replace(file)
+    except OSError as error:
+        if error.filename == str(part):
+            error.filename = str(file)
+        raise
     finally:
         with suppress(OSError):
             part.unlink()

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from incast.folder import mark, write_table
+from incast.folder import mark, whole, write_table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -96,9 +96,8 @@ class Recording:
 
     def _write(self, file: Path, frame: pl.DataFrame) -> None:
         file.parent.mkdir(exist_ok=True)
-        part = file.with_name(f".{file.name}.tmp")
-        write_table(part, frame)
-        part.replace(file)
+        with whole(file) as part:
+            write_table(part, frame)
 
     def keep(self, *tables: str) -> None:
         """Moves tables to the result, in the place of those that an earlier result had."""

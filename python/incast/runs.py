@@ -65,8 +65,7 @@ def run_all(
     """
     if live:
         _check_live(written, variants)
-    folder.make_free(out, force)
-    places = places_of(variants, out)
+    places = made_places(variants, out, force)
     run = _LiveRun if live else _Run
     timed = live or any(variant.scenario.clock for variant in variants)
     at_a_time = 1 if timed else jobs or os.cpu_count() or 1
@@ -106,6 +105,18 @@ def _check_live(written: WrittenScenario, variants: Sequence[Variant]) -> None:
         findings = Findings(written.variant(variant.choice))
         asked = Written(variant.resolved.spec, variant.scenario, variant.resolved.cluster, findings)
         asked.ask(partial(_core.live_members, variant.resolved.core))
+
+
+def made_places(variants: Sequence[Variant], out: Path, force: bool) -> list[Path]:
+    """The folder of each; those that will hold several say what they are before a run may be cut short."""
+    folder.make_free(out, force)
+    places = places_of(variants, out)
+    try:
+        for each in sorted({out, *(place.parent for place in places)}) if len(variants) > 1 else []:
+            folder.prepare(each)
+    except OSError as failed:
+        raise RunError(f"{failed.filename or out}: {why(failed)}") from None
+    return places
 
 
 def places_of(variants: Sequence[Variant], out: Path) -> list[Path]:

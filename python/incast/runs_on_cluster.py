@@ -7,11 +7,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from incast import folder
 from incast.errors import Problem, ScenarioError
 from incast.live import tasks
 from incast.live.cluster import Cluster
-from incast.runs import Done, places_of, run_all, write_overview
+from incast.runs import Done, made_places, run_all, write_overview
 from incast.variants import Variant
 from incast.written import WrittenScenario
 
@@ -34,8 +33,7 @@ def run_on_cluster(
     if any(variant.scenario.clock for variant in variants):
         message = "a run on this machine's clock has no place on a cluster"
         raise ScenarioError([Problem(message, "--cluster")])
-    folder.make_free(out, force)
-    places = places_of(variants, out)
+    places = made_places(variants, out, force)
     done: dict[int, Done] = {}
     try:
         with closing(tasks.run(_run, [(written, each) for each in variants], places, cluster)) as coming:

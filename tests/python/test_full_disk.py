@@ -15,8 +15,10 @@ from typer.testing import CliRunner
 import incast
 from helpers import SMALL, written
 from incast.cli.app import app
-from incast.folder import write_table, write_text
+from incast.folder import MARKER, STUDY_MARKER, make_free, write_table, write_text
 from incast.scratch import PREFIX
+from incast.study.run import claim
+from studies import study
 from walk_servers import SBM, told
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="a small disk needs root")
@@ -107,6 +109,44 @@ def test_captures_and_tables_that_find_no_room_are_named(disk: Path, tmp_path: P
     assert done.exit_code == 4, done.output
     (said,) = json.loads(done.stdout)["problems"]
     assert str(disk / "out") in said["message"]
+
+
+@pytest.mark.parametrize("room", [8_000, 40_000, 90_000])
+def test_a_study_that_finds_no_room_says_where_and_goes_on_when_there_is(
+    disk: Path, tmp_path: Path, room: int
+) -> None:
+    study(tmp_path)
+    (disk / "other").write_bytes(bytes(128 * 1024 - room))
+    command = ["study", "run", str(tmp_path), "--out", str(disk / "out"), "--jobs", "1"]
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 4, done.output
+    assert f"error: {disk / 'out'}/" in done.stderr
+    assert "no space left on device" in done.stderr
+    assert not list(disk.rglob(".*"))
+    subprocess.run(["mount", "-o", "remount,size=8m", str(disk)], check=True)
+    assert CliRunner().invoke(app, command).exit_code == 0
+
+
+@pytest.mark.parametrize("seeds", [[], ["--seeds", "2"]])
+def test_several_runs_that_find_no_room_may_be_overwritten(
+    disk: Path, tmp_path: Path, seeds: list[str]
+) -> None:
+    (disk / "other").write_bytes(bytes(88_000))
+    file = written(tmp_path, {**SMALL, "choices": {"a": {}, "b": {}}})
+    command = ["run", str(file), "--out", str(disk / "out"), "--force", *seeds]
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 4, done.output
+    assert f"error: {disk / 'out'}/" in done.stderr
+    subprocess.run(["mount", "-o", "remount,size=8m", str(disk)], check=True)
+    assert CliRunner().invoke(app, command).exit_code == 0
+
+
+def test_a_marker_that_is_not_whole_keeps_nobody_out(tmp_path: Path) -> None:
+    for place, marker in ((tmp_path / "run", MARKER), (tmp_path / "study", STUDY_MARKER)):
+        place.mkdir()
+        (place / f".{marker}.tmp").touch()
+    make_free(tmp_path / "run", force=False)
+    claim(tmp_path / "study", study(tmp_path))
 
 
 @pytest.mark.parametrize("form", ["parquet", "csv", "json"])

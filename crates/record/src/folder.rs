@@ -47,7 +47,7 @@ impl RunFolder {
         let run = RunFolder { path: path.into() };
         let failed = |source| Error::io(&run.path, Kept::Nothing, source);
         fs::create_dir_all(&run.path).map_err(failed)?;
-        if fs::read_dir(&run.path).map_err(failed)?.next().is_some() {
+        if !run.is_empty().map_err(failed)? {
             if !overwrite {
                 return Err(Error::NotEmpty { path: run.path });
             }
@@ -122,6 +122,16 @@ impl RunFolder {
             let _ = fs::remove_file(&unfinished);
             Error::io(&file, Kept::Nothing, source)
         })
+    }
+
+    /// Whether nothing is there, but for a marker that was not written to its end: a run was killed there.
+    fn is_empty(&self) -> io::Result<bool> {
+        for entry in fs::read_dir(&self.path)? {
+            if entry?.file_name() != *unfinished_name(MARKER) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Removes what a run writes; the marker stays until the new one replaces it.

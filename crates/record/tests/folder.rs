@@ -25,6 +25,18 @@ fn a_folder_that_is_not_empty_is_refused() {
 }
 
 #[test]
+fn a_marker_that_is_not_whole_keeps_nobody_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let half = folder.path().join(".incast-run.json.tmp");
+    for overwrite in [false, true] {
+        fs::write(&half, "{").unwrap();
+        RunFolder::create(folder.path(), overwrite).unwrap();
+        assert!(!half.exists());
+        fs::remove_file(folder.path().join("incast-run.json")).unwrap();
+    }
+}
+
+#[test]
 fn a_folder_that_no_run_wrote_is_refused_even_when_asked_to_overwrite() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("jobs")).unwrap();

@@ -156,7 +156,7 @@ class MeasuredGrid:
         if marker.is_file():
             if _of(marker) != said:
                 raise OutputExistsError(out, ours=True)
-        elif out.exists() and (not out.is_dir() or any(out.iterdir())):
+        elif out.exists() and (not out.is_dir() or not folder.is_empty(out)):
             raise OutputExistsError(out, ours=False)
         out.mkdir(parents=True, exist_ok=True)
         folder.mark(out, folder.FARMEM_MARKER, of=said)

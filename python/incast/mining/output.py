@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from incast.errors import OutputExistsError
-from incast.folder import MINE_MARKER, SUMMARY, mark, named, write_json
+from incast.folder import MINE_MARKER, SUMMARY, mark, whole, write_json
 from incast.mining.passes import KEPT_PASSES
 from incast.mining.result import MineResult
 from incast.recording import is_free, remove
@@ -63,13 +63,8 @@ def summary(result: MineResult) -> dict[str, Any]:
 
 
 def _table(result: MineResult, name: str, file: Path) -> None:
-    part = file.with_name(f".{file.name}.tmp")
-    try:
-        with named(file):
-            _write(result, name, part, file.suffix)
-        part.replace(file)
-    finally:
-        part.unlink(missing_ok=True)
+    with whole(file) as part:
+        _write(result, name, part, file.suffix)
 
 
 def _write(result: MineResult, name: str, file: Path, form: str) -> None:

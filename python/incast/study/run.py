@@ -145,7 +145,7 @@ def claim(out: Path, study: Study) -> None:
     """Makes the folder the study's; refuses one that holds anything else."""
     folder.check_format(out)
     marker = out / folder.STUDY_MARKER
-    if out.exists() and not marker.is_file() and (not out.is_dir() or any(out.iterdir())):
+    if out.exists() and not marker.is_file() and (not out.is_dir() or not folder.is_empty(out)):
         raise OutputExistsError(out, ours=False)
     out.mkdir(parents=True, exist_ok=True)
     folder.mark(out, folder.STUDY_MARKER, study=study.name)

@@ -176,6 +176,5 @@ def _of_run(study: Study, ran: Ran) -> dict[str, Any]:
 
 def _parquet(file: Path, listed: Sequence[dict[str, Any]]) -> None:
     """Written whole or not at all."""
-    part = file.with_name(f".{file.name}.tmp")
-    folder.write_table(part, pl.DataFrame(listed, infer_schema_length=None))
-    part.replace(file)
+    with folder.whole(file) as part:
+        folder.write_table(part, pl.DataFrame(listed, infer_schema_length=None))
