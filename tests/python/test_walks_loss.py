@@ -86,8 +86,40 @@ def test_a_run_that_loses_much_says_when_it_ends(tmp_path: Path, monkeypatch: py
 
 @pytest.mark.parametrize("share", SHARES)
 def test_simulated_walks_over_a_lossy_network_end_and_say_what_was_lost(tmp_path: Path, share: float) -> None:
+    file = written(tmp_path, simulated(share))
+    done = CliRunner().invoke(app, ["run", str(file), "--out", str(tmp_path / "out")])
+    walks = (
+        Result.open(tmp_path / "out").walks.select("required", "finished", "given_up", "lost_timeout").sum()
+    )
+    required, finished, given_up, lost = walks.row(0)
+    assert (finished + given_up, required) == (1200, 1200)
+    assert lost >= 50 * given_up
+    assert (share > 0.1 and given_up > 0) is (done.exit_code == 7), done.output
+    assert given_up > 0 or done.exit_code == 0
+    assert share < 0.5 or given_up > 0
+    assert share > 0.05 or given_up == 0
+    if given_up:
+        assert f"{given_up} given up" in done.output
+
+
+def test_walks_that_are_lost_and_not_generated_again_are_counted(tmp_path: Path) -> None:
+    scenario = simulated(0.05)
+    scenario["jobs"][0]["regenerate"] = False
+    file = written(tmp_path, scenario)
+    done = CliRunner().invoke(app, ["run", str(file), "--out", str(tmp_path / "out")])
+    assert done.exit_code == 0, done.output
+    result = Result.open(tmp_path / "out")
+    lost = 1200 - int(result.walks["finished"].sum())
+    assert lost > 100
+    figures = result.summary["jobs"]["walks"]
+    assert (figures["walks_unfinished"], figures["walks_again"]) == (lost, 0)
+    assert any(line.split() == ["walks", "not", "finished", str(lost)] for line in done.output.splitlines())
+
+
+def simulated(share: float) -> dict[str, Any]:
+    """1,200 walks over three servers whose links lose this share of packets."""
     servers = ["host0", "host1", "host2"]
-    scenario: dict[str, Any] = {
+    return {
         "name": "lossy",
         "topology": {
             "kind": "single-switch",
@@ -109,20 +141,6 @@ def test_simulated_walks_over_a_lossy_network_end_and_say_what_was_lost(tmp_path
             {"at": "0s", "loss": {"link": ["switch0", host], "probability": share}} for host in servers
         ],
     }
-    file = written(tmp_path, scenario)
-    done = CliRunner().invoke(app, ["run", str(file), "--out", str(tmp_path / "out")])
-    walks = (
-        Result.open(tmp_path / "out").walks.select("required", "finished", "given_up", "lost_timeout").sum()
-    )
-    required, finished, given_up, lost = walks.row(0)
-    assert (finished + given_up, required) == (1200, 1200)
-    assert lost >= 50 * given_up
-    assert (share > 0.1 and given_up > 0) is (done.exit_code == 7), done.output
-    assert given_up > 0 or done.exit_code == 0
-    assert share < 0.5 or given_up > 0
-    assert share > 0.05 or given_up == 0
-    if given_up:
-        assert f"{given_up} given up" in done.output
 
 
 def test_drops_of_a_full_queue_use_up_no_attempts(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from incast import text
 from incast.folder import scan
+from incast.frames import rows, whole
 from incast.kinds.job import Columns, Job, Site, Traits
 from incast.kinds.walk.graph import EdgesGraph, SbmGraph, graph_spec, partition_spec
 from incast.kinds.walk.settings import (
@@ -23,6 +24,7 @@ from incast.kinds.walk.settings import (
     WalkTailDrop,
 )
 from incast.lab.base import Count, Selector
+from incast.metric import Metric
 from incast.quantity import PositiveTime
 from incast.report.parts import Drawn, Section, Table
 from incast.report.run import Run
@@ -37,6 +39,10 @@ class Walk(Job):
     """Random walks on a graph spread over servers: every walker travels and queues by itself."""
 
     traits = Traits(judged="duration", flows="none")
+    metrics = (
+        Metric("walks_again", "walks generated again", row="any"),
+        Metric("walks_unfinished", "walks not finished", row="any"),
+    )
     columns = {
         "walks": Columns(
             "job host",
@@ -142,6 +148,22 @@ class Walk(Job):
         from incast.report.walking import walking
 
         return Section("walking", "Random walks", walking(drawn), folded=True)
+
+    @classmethod
+    def figures(cls, folder: Path) -> dict[str, dict[str, Any]]:
+        """How many walks were generated again, and how many of those that were asked for did not end."""
+        import polars as pl
+
+        unfinished = pl.col("required").cast(pl.Int64) - pl.col("finished").cast(pl.Int64)
+        walks = scan(folder, "walks").with_columns(pl.col("job").cast(pl.String), left=unfinished)
+        found = walks.group_by("job").agg(
+            pl.col("additional").sum().alias("walks_again"),
+            pl.col("left").clip(lower_bound=0).sum().alias("walks_unfinished"),
+        )
+        return {
+            row.pop("job"): {key: whole(figure) for key, figure in row.items()}
+            for row in rows(found.sort("job"))
+        }
 
     @classmethod
     def tables(cls, run: Run) -> list[Table]:
