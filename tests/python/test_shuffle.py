@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from typer.testing import CliRunner
 import incast
 from helpers import variants, written
 from incast.cli.app import app
+from incast.cli.show_run import unfinished
 from incast.kinds.shuffle import ShuffleCosts
 from incast.lab.base import docstrings
 
@@ -88,7 +90,9 @@ def test_tasks_are_in_the_tables(tmp_path: Path, framework: str) -> None:
     assert set(flows["group"]) - {0} <= set(tasks["task"])
 
 
-def test_a_job_that_hangs_says_what_is_stuck_where(tmp_path: Path) -> None:
+def test_a_job_that_hangs_says_what_is_stuck_where(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     faults = [{"at": "8s", "crash": "host3"}, {"at": "8s", "crash": "host4"}]
     file = written(tmp_path, {**SCENARIO, "faults": faults})
     found = CliRunner().invoke(app, ["run", str(file), "--out", str(tmp_path / "out"), "--no-report"])
@@ -97,3 +101,7 @@ def test_a_job_that_hangs_says_what_is_stuck_where(tmp_path: Path) -> None:
     summary = incast.Result.open(tmp_path / "out").summary
     assert summary["end"] == "stuck"
     assert summary["unfinished_tasks"]["first"][0]["kind"] == "application"
+    # Of a run that was interrupted nothing is stuck.
+    (tmp_path / "out" / "summary.json").write_text(json.dumps({**summary, "end": "interrupted"}))
+    unfinished(incast.Result.open(tmp_path / "out").runs)
+    assert capsys.readouterr().out == ""

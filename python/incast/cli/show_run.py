@@ -120,8 +120,10 @@ def _which(run: Result, runs: Sequence[Result]) -> str:
 
 
 def unfinished(runs: Sequence[Result]) -> None:
-    """What each run was still at when it ended: what is stuck where."""
+    """What each run was still at when it ended: what is stuck where. One that was interrupted isn't."""
     for run in runs:
+        if run.interrupted:
+            continue
         found: Mapping[str, Any] = run.summary.get("unfinished_tasks", {})
         where = _which(run, runs)
         listed = found.get("first", [])
