@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -30,9 +30,7 @@ def run_on_cluster(
 
     Whatever stops it, the runs that have come back are a result.
     """
-    if any(variant.scenario.clock for variant in variants):
-        message = "a run on this machine's clock has no place on a cluster"
-        raise ScenarioError([Problem(message, "--cluster")])
+    check_clocks(variants)
     places = made_places(variants, out, force)
     done: dict[int, Done] = {}
     try:
@@ -47,6 +45,13 @@ def run_on_cluster(
             back = sorted(done)
             write_overview([variants[number] for number in back], [done[number] for number in back], out)
     return [done[number] for number in sorted(done)]
+
+
+def check_clocks(variants: Iterable[Variant]) -> None:
+    """Refuses runs whose results depend on what else their machine does."""
+    if any(variant.scenario.clock for variant in variants):
+        message = "a run on this machine's clock has no place on a cluster"
+        raise ScenarioError([Problem(message, "--cluster")])
 
 
 def _run(asked: Asked, place: Path) -> tuple[dict[str, Any], str]:

@@ -12,13 +12,15 @@ from typing import Any
 
 import pytest
 import yaml
+from testkit.study import NO_TESTS
 from typer.testing import CliRunner
 
 from incast.cli.app import app
+from incast.cli.run import _say_ended
 from incast.errors import RunError, ScenarioError
 from incast.live import tasks
 from incast.live.cluster import Cluster
-from incast.runs import run_all
+from incast.runs import Done, run_all
 from incast.runs_on_cluster import run_on_cluster
 from incast.study.cells import CellRun
 from incast.study.run import Watcher, run_study
@@ -101,6 +103,17 @@ def test_a_run_on_this_machine_s_clock_is_refused(tmp_path: Path) -> None:
     with Cluster("auto") as cluster, pytest.raises(ScenarioError, match="clock"):
         run_on_cluster(written, make_variants(written), tmp_path / "out", cluster)
     assert not (tmp_path / "out").exists()
+    axes: dict[str, Any] = {"rounds": {"one": {}}}
+    metrics = {"drops": "ports.drops"}
+    cells = {**SMALL, "base": content, "axes": axes, "metrics": metrics, "published": None}
+    found = study(tmp_path / "study", cells, NO_TESTS)
+    with Cluster("auto") as cluster, pytest.raises(ScenarioError, match="clock"):
+        run_study(found, tmp_path / "out", cells=found.cells, seeds=[1], jobs=1, cluster=cluster)
+
+
+def test_a_run_that_was_lost_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    _say_ended("deep seed 1", Done(Path("out"), {}, "its node is gone"))
+    assert capsys.readouterr().err == "deep seed 1: failed\n"
 
 
 def test_runs_of_a_node_that_dies_run_elsewhere(raylets: Any, tmp_path: Path) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +13,9 @@ from incast import table_files
 from incast.cli.exits import Exit
 from incast.errors import IncastError, OutputError, RunError
 from incast.folder import numbered
+
+if TYPE_CHECKING:
+    from incast.live.cluster import Cluster
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="The scenario, a YAML file.")]
 Changes = Annotated[
@@ -47,6 +50,15 @@ def place_of(out: Path | None, name: str, force: bool) -> Path:
     except OSError as error:
         raise OutputError(f"{place}: {error.strerror}") from None
     return place if force else numbered(place)
+
+
+def on_cluster(address: str | None) -> AbstractContextManager[Cluster | None]:
+    """The cluster that `--cluster` names, if runs go to one."""
+    if address is None:
+        return nullcontext()
+    from incast.live.cluster import at
+
+    return at(address)
 
 
 def option(panel: str, help_: str, *flags: str, metavar: str | None = None) -> Any:

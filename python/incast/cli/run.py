@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -25,6 +25,7 @@ from incast.cli.common import (
     Quiet,
     ScenarioFile,
     Verbose,
+    on_cluster,
     place_of,
     told,
 )
@@ -38,9 +39,6 @@ from incast.runs import Done, failure, run_all
 from incast.samples import by_choice
 from incast.variants import Variant, make_variants, seed_list
 from incast.written import WrittenScenario
-
-if TYPE_CHECKING:
-    from incast.live.cluster import Cluster
 
 
 def run(
@@ -146,8 +144,7 @@ class _Runs:
             f"{each.choice or each.scenario.name}{f' seed {each.scenario.seed}' if self.seeds else ''}"
             for each in variants
         ]
-        with ExitStack() as until:
-            cluster = self._cluster(until)
+        with on_cluster(self.cluster) as cluster, ExitStack() as until:
             bars = (
                 None if self.quiet else until.enter_context(Bars(variants[0].scenario.name, show.err, names))
             )
@@ -179,21 +176,14 @@ class _Runs:
                 ended=ended,
             )
 
-    def _cluster(self, until: ExitStack) -> Cluster | None:
-        """Where runs go to, if not here."""
-        if self.cluster is None:
-            return None
-        from incast.live.cluster import at
-
-        return until.enter_context(at(self.cluster))
-
 
 def _say_ended(name: str, done: Done) -> None:
     """One line on a run, as soon as it is over."""
     summary = done.summary
     parts = [
         "failed" if done.error else summary["end"],
-        f"{text.time(summary['wall_s'] * 1e12)} of this machine's time",
+        # A run that was lost with its node has said nothing.
+        *([f"{text.time(summary['wall_s'] * 1e12)} of this machine's time"] if "wall_s" in summary else []),
         *([f"{text.time(summary['sim_time_ps'])} simulated"] if "sim_time_ps" in summary else []),
         *([f"{text.count(summary['events'])} events"] if "events" in summary else []),
     ]

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
 
 from incast import text
 from incast.cli import exits, show, show_study
-from incast.cli.common import Json, OnCluster, told
+from incast.cli.common import Json, OnCluster, on_cluster, told
 from incast.cli.study_progress import StudyBars
 from incast.extras import need
 from incast.folder import write_text
@@ -26,9 +25,6 @@ from incast.study.cells import plan
 from incast.study.outcome import Outcome, collect, write
 from incast.study.run import Watcher, claim, run_study, seeds_of
 from incast.study.study import FILE, Study
-
-if TYPE_CHECKING:
-    from incast.live.cluster import Cluster
 
 StudyFolder = Annotated[Path, typer.Argument(metavar="STUDY", help="The study's folder, like studies/NAME.")]
 Cells = Annotated[
@@ -110,7 +106,7 @@ def _run(
     """Runs what is missing of these cells, and writes the tables of all that is there, whatever happens."""
     try:
         if cells:
-            with _cluster(cluster) as there:
+            with on_cluster(cluster) as there:
                 run_study(
                     study,
                     out,
@@ -129,15 +125,6 @@ def _run(
         outcome = collect(study, out)
         write(outcome, out)
     return outcome
-
-
-def _cluster(address: str | None) -> AbstractContextManager[Cluster | None]:
-    """The cluster, if runs go to one."""
-    if address is None:
-        return nullcontext()
-    from incast.live.cluster import at
-
-    return at(address)
 
 
 def report(
