@@ -28,8 +28,8 @@ def work(resolved: dict[str, Any]) -> Any:
     return resolved["jobs"][0]["work"]
 
 
-def flow(at: int, source: str, sink: str, size: int, group: int = 0) -> tuple[int, str, str, int, int]:
-    return at, source, sink, size, group
+def flow(at: int, source: str, sink: str, size: int, group: int = 0) -> dict[str, Any]:
+    return {"at": at, "from": source, "to": sink, "bytes": size, "group": group}
 
 
 def test_a_flow_list_with_units(tmp_path: Path) -> None:

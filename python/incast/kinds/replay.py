@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -23,10 +23,6 @@ from incast.quantity import (
 
 if TYPE_CHECKING:
     from incast.kinds.flow_files import Flow, FlowFile
-
-
-_CoreFlow: TypeAlias = "tuple[int, str, str, int, int]"
-"""As the core reads a flow, in the order of its fields: there may be millions."""
 
 
 class ReplayFlow(Model):
@@ -59,8 +55,8 @@ class _Trace(Job):
     place: Selector = "*"
     """The hosts that the trace's numbers stand for, in order; more numbers than hosts wrap around."""
 
-    def _check_scales(self, site: Site, ats: Iterable[int], sizes: Iterable[int]) -> None:
-        last = parse_time(self.start) + max(ats, default=0)
+    def _check_scales(self, site: Site, entries: list[dict[str, Any]], sizes: list[int]) -> None:
+        last = parse_time(self.start) + max((entry["at"] for entry in entries), default=0)
         if last > TIME_MAX:
             field = "start" if self.time_scale == 1 else "time_scale"
             site.refuse(field, f"an entry begins after {format_time(TIME_MAX)}, the longest time")
@@ -84,24 +80,23 @@ class Replay(_Trace):
         """What the core reads."""
         return {"kind": self.kind, "flows": self._replayed(site)}
 
-    def _replayed(self, site: Site) -> list[_CoreFlow]:
+    def _replayed(self, site: Site) -> list[dict[str, Any]]:
         if (self.trace is None) == (not self.flows):
             site.refuse((), "either flows or trace is required, with at least one flow")
             return []
         place = site.hosts(self.place, "place")
-        found: list[_CoreFlow] = [
-            (
-                _scaled(flow.at, self.time_scale, 0),
-                _placed(flow.source, place),
-                _placed(flow.sink, place),
-                _scaled(flow.size, self.scale, 1),
-                flow.group,
-            )
+        found: list[dict[str, Any]] = [
+            {
+                "at": _scaled(flow.at, self.time_scale, 0),
+                "from": _placed(flow.source, place),
+                "to": _placed(flow.sink, place),
+                "bytes": _scaled(flow.size, self.scale, 1),
+                "group": flow.group,
+            }
             for flow in (self._listed(site) if self.trace is None else self._read(self.trace, site))
         ]
-        self._check_scales(site, (at for at, *_ in found), (size for *_, size, _ in found))
-        found.sort(key=lambda flow: flow[0])
-        return found
+        self._check_scales(site, found, [flow["bytes"] for flow in found])
+        return sorted(found, key=lambda flow: flow["at"])
 
     def _listed(self, site: Site) -> list[Flow]:
         from incast.kinds.flow_files import Flow
@@ -138,7 +133,7 @@ class Replay(_Trace):
     @classmethod
     def carries(cls, work: Mapping[str, Any]) -> int:
         """All flows."""
-        return sum(size for *_, size, _ in work["flows"])
+        return sum(each["bytes"] for each in work["flows"])
 
 
 class Coflows(_Trace):
@@ -171,8 +166,7 @@ class Coflows(_Trace):
             }
             for coflow in coflows
         ]
-        sizes = (size for each in found for _, size in each["reducers"])
-        self._check_scales(site, (each["at"] for each in found), sizes)
+        self._check_scales(site, found, [size for each in found for _, size in each["reducers"]])
         return sorted(found, key=lambda coflow: coflow["at"])
 
     @classmethod
