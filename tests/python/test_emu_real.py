@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -79,12 +79,16 @@ print(struct.unpack_from("I", info, 100)[0], name.rstrip(bytes(1)).decode(),
       *(settings.joinpath(each).read_text().strip() for each in ("tcp_congestion_control", "tcp_ecn")))
 """
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
-# What is late because of other tests would fail here.
-pytestmark = pytest.mark.alone
 can = pytest.mark.skipif(
     os.geteuid() != 0 or not os.access("/dev/net/tun", os.R_OK | os.W_OK) or not shutil.which("ping"),
     reason="only root makes networks, and it takes /dev/net/tun and ping",
 )
+
+
+def real(test: Callable[..., None]) -> Callable[..., None]:
+    """A test of real hosts: packets that are late because of other tests would fail it."""
+    marked: Callable[..., None] = pytest.mark.alone(can(test))
+    return marked
 
 
 def write(folder: Path, *jobs: str, more: str = "", **settings: str) -> Path:
@@ -114,7 +118,7 @@ def program(name: str, host: str, text: str, more: str = "") -> str:
     return f"name: {name}, hosts: {host}, command: {json.dumps(command)}{more}"
 
 
-@can
+@real
 def test_a_ping_takes_as_long_as_its_way_and_leaves_nothing(tmp_path: Path) -> None:
     code, output, summary = run(tmp_path, PING, SILENT)
     assert code == 0, output
@@ -132,7 +136,7 @@ def test_a_ping_takes_as_long_as_its_way_and_leaves_nothing(tmp_path: Path) -> N
     assert left.stdout == ""
 
 
-@can
+@real
 def test_a_link_is_filled_and_no_packet_is_unaccounted_for(tmp_path: Path) -> None:
     code, output, _ = run(
         tmp_path,
@@ -155,8 +159,8 @@ def test_a_link_is_filled_and_no_packet_is_unaccounted_for(tmp_path: Path) -> No
     )
 
 
-@can
-def test_a_host_sees_its_own_network_and_can_not_change_this_machine(tmp_path: Path) -> None:
+@real
+def test_a_host_sees_its_own_network_andcan_not_change_this_machine(tmp_path: Path) -> None:
     mark = Path.home() / f"incast-{os.getpid()}"
     look = (
         f"ls /sys/class/net; hostname; cat /proc/self/comm; ls /tmp; touch {mark}; touch /tmp/own && ls /tmp"
@@ -170,7 +174,7 @@ def test_a_host_sees_its_own_network_and_can_not_change_this_machine(tmp_path: P
     assert not mark.exists()
 
 
-@can
+@real
 def test_a_slower_network_is_slower(tmp_path: Path) -> None:
     began = time.monotonic()
     code, output, summary = run(tmp_path, PING.replace("-c 10", "-c 4"), SILENT, scale="5")
@@ -181,7 +185,7 @@ def test_a_slower_network_is_slower(tmp_path: Path) -> None:
     assert summary["sim_time_ps"] < 1e12
 
 
-@can
+@real
 def test_numbers_that_programs_print_are_figures_of_their_job(tmp_path: Path) -> None:
     reads = PING.replace("name: ping,", "name: ping, read: {pattern: 'time=([0-9.]+) ms', unit: ms},")
     more = "thresholds: [jobs.ping.read_p99 < 30ms, jobs.ping.readings == 10, jobs.ping.read_p50 < 1ms]"
@@ -206,7 +210,7 @@ def test_numbers_that_programs_print_are_figures_of_their_job(tmp_path: Path) ->
         ("{pattern: '(a)', unit: h}", "Allowed: s, ms, us, ns"),
     ],
 )
-def test_what_can_not_be_read_is_refused(tmp_path: Path, read: str, said: str) -> None:
+def test_whatcan_not_be_read_is_refused(tmp_path: Path, read: str, said: str) -> None:
     path = write(tmp_path, PING.replace("name: ping,", f"name: ping, read: {read},"))
     done = subprocess.run(
         [sys.executable, "-m", "incast", "validate", str(path)],
@@ -228,7 +232,7 @@ def test_whatever_a_program_prints_is_read_or_left(tmp_path: Path) -> None:
     assert readings.of_run(tmp_path) == {"x": ("_ps", [1e6, 2.5e6])}
 
 
-@can
+@real
 def test_late_packets_are_said_first_and_have_an_exit_code(tmp_path: Path) -> None:
     code, output, summary = run(tmp_path, PING, SILENT, late="1ns")
     assert code == 8, output
@@ -236,7 +240,7 @@ def test_late_packets_are_said_first_and_have_an_exit_code(tmp_path: Path) -> No
     assert summary["lateness"]["late"] == 20
 
 
-@can
+@real
 def test_a_host_that_crashes_comes_back(tmp_path: Path) -> None:
     code, output, _ = run(
         tmp_path,
@@ -247,7 +251,7 @@ def test_a_host_that_crashes_comes_back(tmp_path: Path) -> None:
     assert (tmp_path / "out/guests/host1/counts.out").read_text() == "begun\nbegun\nended\n"
 
 
-@can
+@real
 def test_ctrl_c_ends_all_and_keeps_what_was_measured(tmp_path: Path) -> None:
     path = write(tmp_path, PING.replace("-c 10", "-c 1000"), SILENT, until="60s")
     out = tmp_path / "out"
@@ -307,7 +311,7 @@ def incast_of(
     return told, ports.row(0, named=True)
 
 
-@can
+@real
 @pytest.mark.usefixtures("bpf")
 def test_dctcp_that_the_kernel_lacks_keeps_the_queue_short(tmp_path: Path) -> None:
     marks = "queue: {kind: step, threshold: 20kB}"
@@ -321,7 +325,7 @@ def test_dctcp_that_the_kernel_lacks_keeps_the_queue_short(tmp_path: Path) -> No
     assert port["wait_p99_ps"] < full["wait_p99_ps"] / 2, (port, full)
 
 
-@can
+@real
 @pytest.mark.usefixtures("bpf")
 def test_dctcp_without_ecn_at_the_other_end_is_reno(tmp_path: Path) -> None:
     """Marks would come back to nobody, so its packets can't be marked: they are dropped."""
@@ -334,7 +338,7 @@ def test_dctcp_without_ecn_at_the_other_end_is_reno(tmp_path: Path) -> None:
     assert port["drops_early"] > 0
 
 
-@can
+@real
 @pytest.mark.usefixtures("bpf")
 def test_htcp_that_the_kernel_lacks_sends_all(tmp_path: Path) -> None:
     told, port = incast_of(tmp_path / "htcp", "htcp", "queue: {kind: tail-drop}")
@@ -343,7 +347,7 @@ def test_htcp_that_the_kernel_lacks_sends_all(tmp_path: Path) -> None:
     assert port["queue_max_bytes"] > 150_000
 
 
-@can
+@real
 @pytest.mark.usefixtures("bpf")
 def test_runs_side_by_side_have_names_of_their_own() -> None:
     host = {"tcp": {"congestion": "dctcp", "dctcp_shift": 3, "htcp_rtt_scaling": True}}
@@ -356,7 +360,7 @@ def test_runs_side_by_side_have_names_of_their_own() -> None:
     assert "incast_" not in AVAILABLE.read_text()
 
 
-@can
+@real
 @pytest.mark.usefixtures("bpf")
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
 def test_a_run_that_is_ended_leaves_nothing_registered(tmp_path: Path, end: int) -> None:
@@ -393,7 +397,7 @@ def test_a_congestion_control_that_is_not_built_is_refused(
 
 
 @pytest.mark.usefixtures("no_htcp")
-def test_a_program_that_is_none_fails_the_run_and_its_result_can_be_replaced(
+def test_a_program_that_is_none_fails_the_run_and_its_resultcan_be_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(kernel.BPF_VARIABLE, str(tmp_path))
@@ -431,7 +435,7 @@ def test_what_does_not_go_with_the_clock_is_refused(tmp_path: Path, change: str,
 
 @can
 @pytest.mark.parametrize("name", ["kernel.pid_max", "net.ipv4.nonsense"])
-def test_a_sysctl_that_a_host_can_not_have_is_refused(tmp_path: Path, name: str) -> None:
+def test_a_sysctl_that_a_hostcan_not_have_is_refused(tmp_path: Path, name: str) -> None:
     code, output, _ = run(
         tmp_path, PING, more=f"host_overrides: [{{match: host0, kernel: {{sysctl: {{{name}: '77777'}}}}}}]"
     )

@@ -30,8 +30,6 @@ from incast.farmem.predict import Grid, Size, predict
 from incast.farmem.run import LIBRARY, Memory, Outcome, run
 from incast.farmem.traced import Cache, Traced
 
-pytestmark = pytest.mark.alone
-
 STRESS = Path(__file__).parent / "farmem_stress.py"
 INCAST = [sys.executable, "-m", "incast", "farmem", "run"]
 FAR = ["--latency", "1us", "--bandwidth", "100Gbps"]
@@ -224,6 +222,7 @@ int main(void) {
 """
 
 
+@pytest.mark.alone
 def test_another_clock_sees_the_delay_that_was_asked_for(tmp_path: Path) -> None:
     program = compiled(CLOCK, tmp_path / "clock")
     took = {10: math.inf, 30: math.inf}
@@ -279,6 +278,7 @@ def test_a_trace_says_when_memory_would_be_remote_with_more_of_it_local(tmp_path
     assert touched[0] > touched[1] + 900
 
 
+@pytest.mark.alone
 def test_what_a_fault_costs_has_nothing_of_the_programs_own_time_in_it() -> None:
     code = """
 import time
@@ -351,6 +351,7 @@ int main(void) {
 """
 
 
+@pytest.mark.alone
 def test_what_a_fault_is_said_to_cost_is_what_the_program_loses(tmp_path: Path) -> None:
     program = compiled(SWEEPS, tmp_path / "sweeps")
     runs = [cost_of_a_fault(program, tmp_path / "said") for _ in range(3)]
@@ -396,6 +397,7 @@ def test_output_and_exit_code_are_the_programs() -> None:
     assert "injected over nominal" in shown.stderr
 
 
+@pytest.mark.alone
 def test_local_memory_may_be_a_share_of_what_the_program_has_in_use() -> None:
     code = "x = bytearray(8_000_000); x[::4096] = bytes(range(200)) * 9 + bytes(154); print('out')"
     done = incast("--local", "50%", *FAR, "--json", "--", sys.executable, "-c", code)
