@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PAGES = 3000, PAGE = 4096 };
+enum { PAGES = 1500, PAGE = 4096 };
 static char bss[PAGES * PAGE], *heap, stack[1 << 16];
 static volatile int ended;
 

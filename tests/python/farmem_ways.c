@@ -163,12 +163,13 @@ static void *at_place(size_t number, size_t bytes, int protection, int flags) {
 
 /* What a program may do with memory at an address that it chose. */
 static void chosen(void) {
+    enum { SOME = PAGES / 10 * PAGE };
     for (int turn = 0; turn < 600; turn++) {
-        char *again = at_place(0, BYTES, BOTH, turn % 2 ? MAP_FIXED : MAP_FIXED_NOREPLACE);
-        for (size_t page = 0; page < PAGES; page += 40) need(again[page * PAGE] == 0, "a place again");
-        memset(again, turn | 1, BYTES);
-        need(turn % 3 == 0 || munmap(again, BYTES) == 0, "a place is given back");
-        if (turn % 3 == 0) need(mmap(again, BYTES, PROT_NONE, ANONYMOUS | MAP_FIXED, -1, 0) == again && munmap(again, BYTES) == 0, "reserved");
+        char *again = at_place(0, SOME, BOTH, turn % 2 ? MAP_FIXED : MAP_FIXED_NOREPLACE);
+        for (size_t at = 0; at < SOME; at += 4 * PAGE) need(again[at] == 0, "a place again");
+        memset(again, turn | 1, SOME);
+        need(turn % 3 == 0 || munmap(again, SOME) == 0, "a place is given back");
+        if (turn % 3 == 0) need(mmap(again, SOME, PROT_NONE, ANONYMOUS | MAP_FIXED, -1, 0) == again && munmap(again, SOME) == 0, "reserved");
     }
     char *at = at_place(1, 2 * BYTES, PROT_NONE, MAP_FIXED | MAP_NORESERVE);
     need(mprotect(at, BYTES, BOTH) == 0 && at[BYTES - 1] == 0, "a reserved place");

@@ -218,7 +218,7 @@ def library(source: str, to: Path, *options: str) -> Path:
     return to
 
 
-@pytest.mark.parametrize("local", [4 * MB, 100 * MB], ids=["remote", "fits"])
+@pytest.mark.parametrize("local", [2 * MB, 100 * MB], ids=["remote", "fits"])
 @pytest.mark.parametrize(
     "way", ["fork", "_Fork", "by-number", "clone-by-number", "clone3-by-number", "clone", "sbrk"]
 )
@@ -227,7 +227,7 @@ def test_a_child_has_the_memory_whichever_way_it_is_made(way: str, local: int, t
     outcome, output = said([program, way], memory(local), tmp_path)
     assert (outcome.exit_code, output) == (0, "done\n")
     # Each process counts its own faults.
-    assert outcome.processes == (local == 4 * MB) * (13 if way == "sbrk" else 3)
+    assert outcome.processes == (local == 2 * MB) * (13 if way == "sbrk" else 3)
 
 
 def test_what_a_library_does_in_a_child_sees_the_memory(tmp_path: Path) -> None:
@@ -237,7 +237,7 @@ def test_what_a_library_does_in_a_child_sees_the_memory(tmp_path: Path) -> None:
     program = tmp_path / "forks"
     command = [needed("cc"), "-O1", "-x", "c", "-", "-x", "none", "-Wl,--no-as-needed", str(its)]
     subprocess.run([*command, "-o", program], input=source, text=True, check=True)
-    outcome, output = said([str(program), "fork"], memory(4 * MB), tmp_path)
+    outcome, output = said([str(program), "fork"], memory(2 * MB), tmp_path)
     assert (outcome.exit_code, output) == (0, "done\n")
 
 
