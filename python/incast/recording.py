@@ -1,13 +1,17 @@
 """Tables of a program on real hosts while it runs, for `incast view`: they grow in the folder of its result.
 
 The result itself is written at the end. Until then `progress`, a folder in its place, has the same marker and
-the tables that are known so far. What is left of a run that was killed is removed by the next one. Rows are
-at first a tenth of a second apart. Whenever `ROWS` of a table are written, the interval doubles, so a run of
-a week has little more than one of an hour.
+the tables that are known so far. Its lock (flock(2)) ends with the process: what is left of a run that was
+killed is shown only where there is no result, and removed by the next run.
+
+Rows are at first a tenth of a second apart. Whenever `ROWS` of a table are written, the interval doubles, so a
+run of a week has little more than one of an hour.
 """
 
 from __future__ import annotations
 
+import fcntl
+import os
 import shutil
 import time
 from collections.abc import Callable
@@ -46,6 +50,7 @@ class Recording:
         self._parts: dict[str, int] = {}
         self._rows = 0
         self._made = self._failed = False
+        self._lock = -1
 
     @property
     def going(self) -> bool:
@@ -114,6 +119,9 @@ class Recording:
             self._made = not self._place.parent.exists()
             try:
                 self._place.mkdir(parents=True)
+                self._lock = os.open(self._place, os.O_RDONLY | os.O_DIRECTORY)
+                with suppress(OSError):  # A file system without locks.
+                    fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 mark(self._place, self._marker)
             except OSError:
                 self._failed = True
@@ -124,9 +132,26 @@ class Recording:
     ) -> None:
         if self._place is not None:
             shutil.rmtree(self._place, ignore_errors=True)
+            if self._lock >= 0:
+                os.close(self._lock)
             if self._made:
                 with suppress(OSError):
                     self._place.parent.rmdir()  # Where there is no result, nothing is left.
+
+
+def is_going(place: Path) -> bool:
+    """Whether a process still records there."""
+    try:
+        lock = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(lock)
+    return False
 
 
 def remove(folder: Path, table: str) -> None:

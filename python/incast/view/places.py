@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 from incast.folder import BROADCAST_MARKER, MARKER, MARKERS, MINE_MARKER, TABLES, WALKS_MARKER
-from incast.recording import PROGRESS
+from incast.recording import PROGRESS, is_going
 from incast.text import natural_key
 
 PROGRAMS = (BROADCAST_MARKER, WALKS_MARKER, MINE_MARKER)
@@ -49,9 +49,14 @@ def marker(folder: Path) -> str | None:
 
 
 def _shown(folder: Path) -> Path:
-    """What a program records while it goes on, rather than the result that it is going to replace."""
+    """What a program records while it goes on, rather than the result that it is going to replace.
+
+    What a program that was killed has recorded is shown where there is no result.
+    """
     recorded = folder / PROGRESS
-    return recorded if marker(recorded) in PROGRAMS else folder
+    if marker(recorded) not in PROGRAMS:
+        return folder
+    return recorded if is_going(recorded) or marker(folder) is None else folder
 
 
 def problem(place: Place) -> str:
