@@ -4,8 +4,8 @@ The result itself is written at the end. Until then `progress`, a folder in its 
 the tables that are known so far. Its lock (flock(2)) ends with the process: what is left of a run that was
 killed is shown only where there is no result, and removed by the next run.
 
-Rows are at first a tenth of a second apart. Whenever `ROWS` of a table are written, the interval doubles, so a
-run of a week has little more than one of an hour.
+Rows are at first a tenth of a second apart. Whenever `ROWS` of a table are written, the interval doubles, so
+a run of a week has little more than one of an hour.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@
         return { [net.title]: { link: net.links, busy: of(0), drops: of(1), load: of(2) } };
       },
       png: async () => drawn.png(),
+      svg: async () => drawn.svg(),
     });
     return { figure, net, drawn };
   });

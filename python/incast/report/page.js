@@ -5,7 +5,7 @@ const unpack = async (id) => {
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
 };
 
-// What a picture gives, by the element that shows it: its columns, its PNG and, if it has one, its SVG.
+// What a picture gives, by the element that shows it: its columns, its PNG and its SVG.
 const figures = new Map();
 
 (() => {

@@ -49,13 +49,18 @@ export class Network {
     const width = this.canvas.clientWidth;
     if (!this.net || !width) return;
     this.scale = width / this.net.width;
-    this.context = sized(this.canvas, width, this.net.height * this.scale, ratio);
+    this.context = this.surface(this.canvas, width, this.net.height * this.scale, ratio);
     this.color = color;
     this.tint = null;
     const { ramp } = this.run.facts.words;
     this.shades = [0, 1, 2, 3, 4, 5].map((step) => this.color(`${ramp}${step}`));
     this.layOut();
     this.drawNodes(ratio);
+  }
+
+  // What is drawn on: a canvas of the page, unless it is wanted as something else.
+  surface(...asked) {
+    return sized(...asked);
   }
 
   // Where nodes and edges are drawn, in units of the canvas.
@@ -144,7 +149,7 @@ export class Network {
   // Boxes and names do not change from picture to picture, so they are drawn once.
   drawNodes(ratio) {
     const layer = document.createElement("canvas");
-    const context = sized(layer, this.canvas.clientWidth, this.net.height * this.scale, ratio);
+    const context = this.surface(layer, this.canvas.clientWidth, this.net.height * this.scale, ratio);
     context.font = "12px system-ui, sans-serif";
     context.textAlign = "center";
     context.textBaseline = "middle";
@@ -160,7 +165,7 @@ export class Network {
       if (node.tier) this.name(context, node);
     }
     if (!this.net.tiled) this.nameHosts(context, this.nodes.filter((node) => node.tier === 0));
-    this.layer = layer;
+    this.layer = context.canvas;
   }
 
   name(context, node) {

@@ -9,11 +9,10 @@ const ROWS = 8;
 const KEYS_HELP = "Arrow keys move from one to the next, Enter follows it.";
 
 export class Pane {
-  constructor(number, choose, seek, announce) {
+  constructor(id, choose, seek, announce) {
     this.seek = seek;
     this.choose = choose;
     this.announce = announce;
-    const id = `run${number}`;
     this.heading = element("h2", { id });
     this.alerts = element("div");
     this.notes = element("ul", { class: "notes" });

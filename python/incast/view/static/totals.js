@@ -1,6 +1,7 @@
 // The network with what whole runs came to, as a report shows it: a link's colour is the share of the time that
 // it was busy. The report names and describes its links.
 import { Network } from "./network.js";
+import { Paper } from "./paper.js";
 
 const BUSY_LEAST = 0.01; // below that a link counts as idle
 const PRINTED = 4; // dots of paper for one of the page
@@ -46,6 +47,16 @@ export class Totals extends Network {
   png() {
     this.fit(PRINTED);
     const file = this.canvas.toDataURL("image/png");
+    this.fit();
+    return file;
+  }
+
+  // The picture as SVG, which knows no glow.
+  svg() {
+    this.surface = (_, width, height) => new Paper(width, height);
+    this.fit();
+    const file = this.context.svg;
+    delete this.surface;
     this.fit();
     return file;
   }

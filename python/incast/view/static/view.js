@@ -28,24 +28,27 @@ class View {
     this.state = { time: 0, speed: 20, target: null };
     this.panes = [];
     this.pictures = 0;
+    // A notebook may have several views.
+    const mark = document.getElementById("time") ? `-${crypto.getRandomValues(new Uint32Array(1))}` : "";
+    this.id = (name) => `${name}${mark}`;
     this.build();
   }
 
   build() {
     this.problem = element("p", { class: "alert", role: "alert", hidden: true });
     this.live = element("p", { class: "unseen", role: "status" });
-    this.runs = element("select", { id: "run", onchange: () => this.choose() });
-    this.others = element("select", { id: "with", onchange: () => this.choose() });
+    this.runs = element("select", { id: this.id("run"), onchange: () => this.choose() });
+    this.others = element("select", { id: this.id("with"), onchange: () => this.choose() });
     this.play = element("button", { type: "button", class: "play", onclick: () => this.toggle() }, "Play");
     this.slider = element("input", {
-      type: "range", id: "time", min: "0", max: String(TICKS), step: "1", value: "0",
+      type: "range", id: this.id("time"), min: "0", max: String(TICKS), step: "1", value: "0",
       oninput: () => this.go((this.slider.value / TICKS) * this.end),
     });
-    this.clock = element("output", { for: "time", class: "clock" });
-    this.speeds = element("select", { id: "speed", onchange: () => this.pace(Number(this.speeds.value)) },
+    this.clock = element("output", { for: this.id("time"), class: "clock" });
+    this.speeds = element("select", { id: this.id("speed"), onchange: () => this.pace(Number(this.speeds.value)) },
       ...SPEEDS.map((each) => element("option", { value: each }, `in ${each < 60 ? `${each} s` : `${each / 60} min`}`)));
     this.panesPlace = element("div", { class: "panes" });
-    this.following = element("h2", { id: "follow" }, "Follow");
+    this.following = element("h2", { id: this.id("follow") }, "Follow");
     this.followPlace = element("div", { class: "follows" });
     this.follow = new Follow(this.followPlace, (target) => this.target(target), (time) => this.go(time));
     this.root.classList.add("incast-view");
@@ -54,10 +57,10 @@ class View {
         this.picker("Next to it", this.others)),
       this.problem, this.live,
       element("div", { class: "controls", role: "group", "aria-label": "Playback" }, this.play,
-        element("label", { for: "time", class: "unseen" }, "Time"), this.slider, this.clock,
+        element("label", { for: this.id("time"), class: "unseen" }, "Time"), this.slider, this.clock,
         this.picker("Whole run", this.speeds)),
       this.panesPlace,
-      element("section", { "aria-labelledby": "follow" },
+      element("section", { "aria-labelledby": this.id("follow") },
         this.following, this.form(), this.followPlace),
     );
     this.root.addEventListener("keydown", (event) => this.key(event));
@@ -71,9 +74,9 @@ class View {
   }
 
   form() {
-    this.kind = element("select", { id: "kind", onchange: () => this.suggest() });
-    this.name = element("input", { id: "name", list: "names", autocomplete: "off", spellcheck: "false" });
-    this.names = element("datalist", { id: "names" });
+    this.kind = element("select", { id: this.id("kind"), onchange: () => this.suggest() });
+    this.name = element("input", { id: this.id("name"), list: this.id("names"), autocomplete: "off", spellcheck: "false" });
+    this.names = element("datalist", { id: this.id("names") });
     const submit = (event) => {
       event.preventDefault();
       if (this.name.value.trim()) this.target({ kind: this.kind.value, name: this.name.value.trim() });
@@ -143,7 +146,7 @@ class View {
     const names = [...new Set([this.runs.value, this.others.value].filter(Boolean))];
     const chosen = names.map((name) => this.listed.find((run) => run.name === name) ?? { name, version: null });
     this.panes = chosen.map((_, number) => this.panes[number]
-      ?? new Pane(number, (target) => target && this.target(target), (time) => this.go(time),
+      ?? new Pane(this.id(`run${number}`), (target) => target && this.target(target), (time) => this.go(time),
         (text) => this.announce(text)));
     this.panesPlace.replaceChildren(...this.panes.map((pane) => pane.place));
     this.panesPlace.classList.toggle("two", this.panes.length > 1);
