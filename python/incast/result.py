@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 class Result:
     """What was measured. Tables are Polars frames; their columns are in the reference manual."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        folder.check_format(path)
-        self.summary: Mapping[str, Any] = stored.read_run(path / folder.SUMMARY)
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        folder.check_format(self.path)
+        self.summary: Mapping[str, Any] = stored.read_run(self.path / folder.SUMMARY)
         """The figures; see the reference manual."""
 
     @staticmethod

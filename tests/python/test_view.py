@@ -358,7 +358,7 @@ def test_a_result_plays_itself_back_in_a_notebook(browser: Any, runs: Path) -> N
     pytest.importorskip("anywidget", reason="anywidget is not installed")
     from incast.view.widget import View
 
-    bundle = incast.Result.open(runs / "one")._repr_mimebundle_()
+    bundle = incast.Result(str(runs / "one"))._repr_mimebundle_()
     assert "application/vnd.jupyter.widget-view+json" in (bundle[0] if isinstance(bundle, tuple) else bundle)
     view = View([runs])
     answers: list[Any] = []
@@ -370,23 +370,29 @@ def test_a_result_plays_itself_back_in_a_notebook(browser: Any, runs: Path) -> N
 
     page = browser.new_page()
     page.expose_function("ask", ask)
-    page.set_content(f"<style>{view._css}</style><div id='cell'></div>")
+    page.set_content(f"<style>{view._css}</style><div id='cell'></div><div id='next'></div>")
     page.evaluate(
         """async (text) => {
           const module = await import(URL.createObjectURL(new Blob([text], { type: "text/javascript" })));
-          let hear;
-          const model = {
-            on: (_, call) => { hear = call; },
-            send: async (content) => {
-              const [reply, buffers] = await ask(content);
-              hear(reply, buffers.map((each) => new DataView(Uint8Array.from(each).buffer)));
-            },
-          };
-          module.default.render({ model, el: document.getElementById("cell") });
+          for (const el of document.querySelectorAll("div")) {
+            let hear;
+            const model = {
+              on: (_, call) => { hear = call; },
+              send: async (content) => {
+                const [reply, buffers] = await ask(content);
+                hear(reply, buffers.map((each) => new DataView(Uint8Array.from(each).buffer)));
+              },
+            };
+            module.default.render({ model, el });
+          }
         }""",
         str(view._esm),
     )
-    page.locator("table tbody tr button").first.click()
-    page.locator(".follows .chart canvas").first.wait_for()
-    page.get_by_role("button", name="Play", exact=True).click()
-    page.get_by_role("button", name="Pause").wait_for()
+    cell = page.locator("#cell")
+    cell.locator("table tbody tr button").first.click()
+    cell.locator(".follows .chart canvas").first.wait_for()
+    cell.get_by_role("button", name="Play", exact=True).click()
+    cell.get_by_role("button", name="Pause").wait_for()
+    page.locator("#next table tbody tr button").first.wait_for()
+    ids = page.evaluate("[...document.querySelectorAll('.incast-view [id]')].map((each) => each.id)")
+    assert len(ids) == len(set(ids)) > 10

@@ -19,12 +19,12 @@ from incast.hints import unknown
 class WalkResult:
     """A folder of walks. Its tables are Polars frames; their columns are in the reference manual."""
 
-    def __init__(self, path: Path) -> None:
-        if not (path / WALKS_MARKER).is_file():
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        if not (self.path / WALKS_MARKER).is_file():
             raise ResultError(f"{path} is not a result of incast walk")
-        self.path = path
-        check_format(path)
-        self.summary: Mapping[str, Any] = stored.read_walks(path / SUMMARY)
+        check_format(self.path)
+        self.summary: Mapping[str, Any] = stored.read_walks(self.path / SUMMARY)
         """What was walked, and the top of the result."""
 
     @staticmethod
