@@ -23,7 +23,7 @@ from benches.mine.rows import Row, record, text
 from benches.run import BENCH
 from incast.folder import LEVELS
 from incast.view.sampled import levels
-from incast.view.server import Server
+from incast.view.server import ViewServer
 
 COMMAND = "python -m benches.view"
 RADIX = 16
@@ -105,7 +105,7 @@ def rows(folder: Path) -> Iterator[Row]:
     for case in ("with levels", "without levels"):
         if case == "without levels":
             shutil.rmtree(made / LEVELS)
-        server = Server([made])
+        server = ViewServer([made])
         running = threading.Thread(target=server.run, daemon=True)
         running.start()
         found = measured(server.address)

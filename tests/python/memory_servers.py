@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from incast.farmem.run import Memory
-from incast.farmem.server import Server
+from incast.farmem.server import MemoryServer
 
 INCAST = [sys.executable, "-m", "incast", "farmem"]
 KEY = "0123456789abcdef0123456789abcdef"
@@ -38,7 +38,7 @@ class Serving:
         self.reader.start()
 
     def memory(self, pages: int, page: int = 4096, timeout_ms: int = 60_000) -> Memory:
-        server = Server("127.0.0.1", self.port, KEY.encode(), timeout_ms)
+        server = MemoryServer("127.0.0.1", self.port, KEY.encode(), timeout_ms)
         return Memory(pages * page, 0, 0, page, server=server)
 
     def said(self, what: str) -> bool:

@@ -21,9 +21,9 @@ from incast.mining.request import make
 from incast.mining.run import run
 from incast.walks import request
 from incast.walks.member import JOURNAL
-from incast.walks.memory import Memory
+from incast.walks.memory import InMemory
 from incast.walks.read import read
-from incast.walks.servers import Servers
+from incast.walks.servers import OnServers
 from lives import meanwhile, not_over_before
 from raylets import members, started
 
@@ -73,9 +73,9 @@ def _ends(place: Cluster) -> tuple[list[list[int]], list[list[int]], int]:
     )
     everywhere = np.arange(60, dtype=np.uint32)
     owners = (everywhere % 3).astype(np.uint16)
-    walker = Servers(graph, wanted, everywhere, owners, 3, place, lambda _: None)
+    walker = OnServers(graph, wanted, everywhere, owners, 3, place, lambda _: None)
     (found,) = walker.ends(everywhere)
-    parts = list(Memory(graph, wanted, 1, lambda _: None).ends(everywhere))
+    parts = list(InMemory(graph, wanted, 1, lambda _: None).ends(everywhere))
     expected = [np.concatenate(each) for each in zip(*parts, strict=True)]
     assert found[2].sum() == 1_200_000
     restored = walker.board.total("restored")

@@ -26,7 +26,7 @@ DECLARED = (
     "shuffle/src/job.rs",
     "traffic/src/settings.rs",
     "traffic/src/coflow.rs",
-    "traffic/src/rpc.rs",
+    "traffic/src/rpc/settings.rs",
     "emu/src/job.rs",
     "mine/src/node/costs.rs",
     "mine/src/node/settings.rs",

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from farmem_programs import remote_memory_or_skip
 from incast.cli.app import app
 from incast.farmem.run import Memory, Outcome, run
-from incast.farmem.server import Server
+from incast.farmem.server import MemoryServer
 
 STRESS = Path(__file__).parent / "farmem_stress.py"
 KEY = "0123456789abcdef0123456789abcdef"
@@ -70,7 +70,7 @@ def port(key_file: Path) -> Iterator[int]:
 
 
 def there(port: int, local: int, page: int = 4096, prefetch: int = 0) -> Memory:
-    return Memory(local, 0, 0, page, prefetch, server=Server("127.0.0.1", port, KEY.encode(), 20_000))
+    return Memory(local, 0, 0, page, prefetch, server=MemoryServer("127.0.0.1", port, KEY.encode(), 20_000))
 
 
 def python(code: str, memory: Memory) -> Outcome:

@@ -17,7 +17,7 @@ import pytest
 import incast
 from farmem_programs import compiled, remote_memory_or_skip
 from incast.farmem.run import Memory, Outcome, run
-from incast.farmem.server import Server
+from incast.farmem.server import MemoryServer
 from memory_servers import KEY, Serving, serving, written_key
 
 pytestmark = pytest.mark.alone
@@ -214,7 +214,7 @@ def test_requests_to_a_server_are_on_their_way_together(
     program: str, server: Serving, tmp_path: Path
 ) -> None:
     with late(server.port, 2e-3) as port:
-        memory = Memory(LOCAL, 0, 0, server=Server("127.0.0.1", port, KEY.encode(), 60_000))
+        memory = Memory(LOCAL, 0, 0, server=MemoryServer("127.0.0.1", port, KEY.encode(), 60_000))
 
         def least(threads: int) -> float:
             """Of three: something else on the machine may take the processor away."""

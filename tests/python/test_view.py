@@ -31,9 +31,9 @@ NAME = "</script><script>document.title='broken'</script><b>bold</b>"
 @contextmanager
 def served(*folders: Path) -> Iterator[str]:
     """The address of a page over these folders."""
-    from incast.view.server import Server
+    from incast.view.server import ViewServer
 
-    server = Server(folders)
+    server = ViewServer(folders)
     running = threading.Thread(target=server.run, daemon=True)
     running.start()
     yield server.address

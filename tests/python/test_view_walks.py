@@ -174,7 +174,7 @@ def test_a_result_that_is_overwritten_is_there_until_the_new_one_is(
         seen.append((out / "summary.json").read_bytes() == before and (out / PROGRESS).is_dir())
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("incast.walks.run.served.write", stop)
+    monkeypatch.setattr("incast.walks.run.server_tables.write", stop)
     with pytest.raises(KeyboardInterrupt):
         incast.walk(SBM, walks=70, servers=2, out=out, force=True)
     assert seen == [True]

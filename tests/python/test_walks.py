@@ -25,10 +25,10 @@ from incast.cli.app import app
 from incast.errors import OutputExistsError, ScenarioError
 from incast.live.place import Here
 from incast.walks import request
-from incast.walks.memory import Memory
+from incast.walks.memory import InMemory
 from incast.walks.read import read
 from incast.walks.request import APPS
-from incast.walks.servers import Servers
+from incast.walks.servers import OnServers
 from lives import Lives, not_over_before
 
 SBM = "sbm:3,60,0.3,0.05"
@@ -376,9 +376,9 @@ def test_a_server_that_dies_is_started_anew(monkeypatch: pytest.MonkeyPatch) -> 
     everywhere = np.arange(60, dtype=np.uint32)
     owners = (everywhere % 2).astype(np.uint16)
     with Here(lives.start) as place:
-        (found,) = Servers(graph, wanted, everywhere, owners, 2, place, tell).ends(everywhere)
+        (found,) = OnServers(graph, wanted, everywhere, owners, 2, place, tell).ends(everywhere)
     assert len(lives.of[1]) == 2
-    (expected,) = Memory(graph, wanted, 1, lambda _: None).ends(everywhere)
+    (expected,) = InMemory(graph, wanted, 1, lambda _: None).ends(everywhere)
     assert [each.tolist() for each in found] == [each.tolist() for each in expected]
 
 

@@ -28,9 +28,9 @@ from incast.live.place import Here
 from incast.walks import request
 from incast.walks.board import Board
 from incast.walks.member import JOURNAL
-from incast.walks.memory import Memory
+from incast.walks.memory import InMemory
 from incast.walks.run import Watch, run
-from incast.walks.servers import Servers
+from incast.walks.servers import OnServers
 from lives import LONG_S, Lives, held, meanwhile, not_over_before, silent
 from walk_servers import SBM, graph, servers
 
@@ -193,8 +193,8 @@ def test_a_server_that_is_killed_takes_up_what_it_had_finished(
         # Some walks of server 1 need server 0, so that it can't have finished.
         held(monkeypatch, lives, 0, until=lambda: lives.again(1))
         meanwhile(monkeypatch, kill)
-        walker = Servers(graph().core, wanted, everywhere, owners, 3, place, lambda _: None)
-        memory = Memory(graph().core, wanted, 1, lambda _: None)
+        walker = OnServers(graph().core, wanted, everywhere, owners, 3, place, lambda _: None)
+        memory = InMemory(graph().core, wanted, 1, lambda _: None)
         walks: list[tuple[Any, ...]] = []
         for each in (walker, memory):
             found: Any = (
@@ -296,7 +296,7 @@ def test_a_server_that_never_answers_is_named_in_bounded_time() -> None:
     everywhere = np.arange(60, dtype=np.uint32)
     with Here(start) as place:
         place.patience_s = 1.0
-        walker = Servers(
+        walker = OnServers(
             graph().core, request.make("ppr"), everywhere, np.zeros(60, np.uint16), 1, place, lambda _: None
         )
         with pytest.raises(RunError, match=r"server0 has not answered for 1\.5 s"):

@@ -14,7 +14,7 @@ from incast.errors import ScenarioError
 from incast.live.place import Here
 from incast.walks import request
 from incast.walks.read import read
-from incast.walks.servers import Servers
+from incast.walks.servers import OnServers
 
 SBM = "sbm:3,60,0.3,0.05"
 
@@ -34,8 +34,8 @@ def graph(**options: Any) -> Any:
     return read(SBM, **{"weighted": False, "directed": None, "seed": 1, **options})
 
 
-def servers(place: Here, tell: Any = lambda _: None, walks: int = 200) -> Servers:
+def servers(place: Here, tell: Any = lambda _: None, walks: int = 200) -> OnServers:
     """Two servers that walk on the block model."""
     everywhere = np.arange(60, dtype=np.uint32)
     owners = (everywhere // 30).astype(np.uint16)
-    return Servers(graph().core, request.make("ppr", walks=walks), everywhere, owners, 2, place, tell)
+    return OnServers(graph().core, request.make("ppr", walks=walks), everywhere, owners, 2, place, tell)

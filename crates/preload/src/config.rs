@@ -67,7 +67,7 @@ pub(crate) fn go() {
 
 /// Where a server is, and how it is spoken to.
 #[derive(Clone, Debug)]
-pub(crate) struct Remote {
+pub(crate) struct MemoryServer {
     pub(crate) at: SocketAddr,
     pub(crate) key: Key,
     /// How long it may take to answer.
@@ -99,7 +99,7 @@ pub(crate) struct Config {
     /// Folder of the statistics; empty for none.
     pub(crate) folder: String,
     /// A memory server; nothing where the process itself keeps what is remote.
-    pub(crate) server: Option<Remote>,
+    pub(crate) server: Option<MemoryServer>,
 }
 
 impl Config {
@@ -162,7 +162,7 @@ impl Config {
             let at = at.parse().map_err(|_| format!("{VARIABLE}: server={at} is no address"))?;
             let leaving_bytes = (config.local / 8).min(LEAVING_MAX) / config.page * config.page;
             config.local -= leaving_bytes;
-            config.server = Some(Remote { at, key: key(&config.folder)?, timeout_ms, leaving_bytes });
+            config.server = Some(MemoryServer { at, key: key(&config.folder)?, timeout_ms, leaving_bytes });
         }
         Ok(config)
     }

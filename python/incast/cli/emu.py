@@ -23,7 +23,7 @@ from incast.written import WrittenScenario
 
 Choice = Annotated[str, typer.Option(help="The variant, where the scenario has some.")]
 At = Annotated[str, typer.Option(metavar="TIME", help="Simulated time at which the first command runs.")]
-Session = Annotated[Path, typer.Argument(metavar="FOLDER", help="The result folder that `emu up` has named.")]
+Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="The result folder that `emu up` has named.")]
 HostArgument = Annotated[str, typer.Argument(metavar="HOST", help="The host, like host0.")]
 
 _UP_S = 600
@@ -71,23 +71,23 @@ def up(
 
 
 def run(
-    session: Session,
+    folder: Folder,
     host: HostArgument,
     command: Annotated[list[str], typer.Argument(metavar="COMMAND…", help="What its shell is to run.")],
 ) -> None:
     """Run a command on a host that `emu up` has started; its exit code is this one's."""
     with told(False):
-        code, output = order(session, host, " ".join(command))
+        code, output = order(folder, host, " ".join(command))
         sys.stdout.buffer.write(output)
         sys.stdout.flush()
     raise typer.Exit(code)
 
 
-def down(session: Session) -> None:
+def down(folder: Folder) -> None:
     """End what `emu up` has started. Its result is complete then."""
     with told(False):
-        end(session)
-        show.place("Result", session)
+        end(folder)
+        show.place("Result", folder)
 
 
 def _operated(

@@ -10,7 +10,7 @@ import typer
 
 from incast.farmem import options
 from incast.farmem.run import ALL, Memory
-from incast.farmem.server import Server, resolve
+from incast.farmem.server import MemoryServer, resolve
 from incast.peers import parse_address, read_key
 
 __all__ = [
@@ -70,7 +70,7 @@ def memory(
     pages_a_request: int,
     policy: str,
     compress: Codec | None,
-    server: Server | None,
+    server: MemoryServer | None,
 ) -> Memory:
     """All of it local, at no distance: the caller says how much and how far."""
     size = options.pages(page, "--page", 4096)
@@ -92,7 +92,7 @@ def memory(
     )
 
 
-def server_at(server: str | None, key_file: Path | None, timeout: str) -> Server | None:
+def server_at(server: str | None, key_file: Path | None, timeout: str) -> MemoryServer | None:
     """The memory server that is meant."""
     if server is None:
         if key_file:
@@ -101,4 +101,4 @@ def server_at(server: str | None, key_file: Path | None, timeout: str) -> Server
     if key_file is None:
         options.refuse("the server's key is needed: --key-file", f"--server {server}")
     ip, port = resolve(*parse_address(server, "--server"))
-    return Server(ip, port, read_key(key_file), options.timeout(timeout, least_ms=1))
+    return MemoryServer(ip, port, read_key(key_file), options.timeout(timeout, least_ms=1))

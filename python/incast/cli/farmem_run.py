@@ -24,7 +24,7 @@ from incast.farmem.coverage import Coverage
 from incast.farmem.predict import Size
 from incast.farmem.run import ALL, LEAST_PAGES, Memory, Outcome
 from incast.farmem.run import run as run_preloaded
-from incast.farmem.server import Server
+from incast.farmem.server import MemoryServer
 from incast.farmem.swap.run import LEAST_PAGES as SWAP_LEAST_PAGES
 from incast.farmem.swap.run import PAGE as SWAP_PAGE
 from incast.farmem.swap.run import run as run_swapped
@@ -121,7 +121,7 @@ def _all_local(program: list[str], memory: Memory, backend: Backend) -> Outcome:
     return outcome
 
 
-def _wait(latency: str | None, bandwidth: str | None, server: Server | None) -> tuple[int, int]:
+def _wait(latency: str | None, bandwidth: str | None, server: MemoryServer | None) -> tuple[int, int]:
     """Latency in ps and rate in bit/s; a rate of 0 for no wait but the server's own."""
     if latency is None and bandwidth is None and server:
         return 0, 0

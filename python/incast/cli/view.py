@@ -34,9 +34,9 @@ def view(
             if not each.is_dir():
                 raise ResultError(f"{each} is not a folder" if each.exists() else f"{each} does not exist")
         with extra("view"):
-            from incast.view.server import HOST, Server
+            from incast.view.server import HOST, ViewServer
         try:
-            server = Server(results, port)
+            server = ViewServer(results, port)
         except OSError as error:
             raise IncastError(f"port {port} of {HOST}: {why(error)}") from None
     show.out.print(f"View: {server.address}", soft_wrap=True, highlight=False)

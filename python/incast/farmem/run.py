@@ -25,7 +25,7 @@ from incast.errors import RunError
 from incast.farmem import hugepages
 from incast.farmem import program as programs
 from incast.farmem.coverage import Coverage, Library, Watch
-from incast.farmem.server import Server, derive
+from incast.farmem.server import MemoryServer, derive
 from incast.scratch import Scratch
 from incast.stop import REQUESTS
 
@@ -67,7 +67,7 @@ class Memory:
     """Which page leaves: fifo, clock or lru."""
     compress: str | None = None
     """How pages are compressed on their way, and where they are kept: lz4 or zstd."""
-    server: Server | None = None
+    server: MemoryServer | None = None
     """Where the rest is; None: this process keeps it, and only waits."""
     trace: Path | None = None
     """Where a trace of the faults is written: of the process that has the most, without what it forks."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from incast import _core
 from incast.errors import RunError, why
 
-__all__ = ["Limits", "Server", "derive", "resolve", "serve"]
+__all__ = ["Limits", "MemoryServer", "derive", "resolve", "serve"]
 
 _KEY_BYTES = 16
 
@@ -31,7 +31,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class MemoryServer:
     """A memory server, as a program knows it."""
 
     ip: str

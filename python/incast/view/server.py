@@ -44,7 +44,7 @@ _HEADERS = {
 }
 
 
-class Server:
+class ViewServer:
     """Serves the runs in some folders."""
 
     def __init__(self, roots: Sequence[Path], port: int = 0) -> None:

@@ -27,7 +27,7 @@ SERIES: dict[str, Any] = {
 
 
 @dataclass
-class Server:
+class ServerState:
     """A server, as it last was."""
 
     name: str
@@ -55,7 +55,7 @@ class Board:
     """The servers of a run. One thread tells it what comes, any may read it."""
 
     def __init__(self, nodes: Sequence[int], room: float) -> None:
-        self.servers = [Server(f"server{at}", owned) for at, owned in enumerate(nodes)]
+        self.servers = [ServerState(f"server{at}", owned) for at, owned in enumerate(nodes)]
         self.room = room
         """Walkers that can wait at a server."""
         self.finished = 0
@@ -84,7 +84,7 @@ class Board:
         if self.heard:
             self.heard(rows)
 
-    def _sample(self, server: Server, sample: Sequence[int]) -> None:
+    def _sample(self, server: ServerState, sample: Sequence[int]) -> None:
         time_ps, queue, served = sample[0], sample[1], sample[SAMPLED.index("served")]
         if time_ps <= server.time_ps:
             return  # Progress is told again while other servers' comes.

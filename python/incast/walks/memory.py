@@ -29,7 +29,7 @@ CALL_STEPS = 1 << 22
 
 
 @dataclass(frozen=True)
-class Memory:
+class InMemory:
     """Walks of a request on a graph in memory."""
 
     graph: _core.WalkGraph

@@ -13,11 +13,11 @@ import polars as pl
 
 from incast.errors import RunError, why
 from incast.stop import Stop
-from incast.walks import apps, request, served
+from incast.walks import apps, request, server_tables
 from incast.walks.board import Board
 from incast.walks.changes import read as read_changes
 from incast.walks.graph import U32, Graph
-from incast.walks.memory import Memory
+from incast.walks.memory import InMemory
 from incast.walks.metrics import Exporter, split
 from incast.walks.options import Options
 from incast.walks.output import Writer, check_free, written
@@ -27,7 +27,7 @@ from incast.walks.read import read
 from incast.walks.record import Record
 from incast.walks.request import Numbers, Request
 from incast.walks.result import WalkResult
-from incast.walks.servers import Servers
+from incast.walks.servers import OnServers
 from incast.walks.settings import make as make_settings
 from incast.walks.where import place as place_of
 
@@ -78,7 +78,7 @@ def run(
     with Stop() as stop, ExitStack() as places:
         count = _Count(watch)
         walker = _walker(given, wanted, from_, options, count, stop, places)
-        board = walker.board if isinstance(walker, Servers) else None
+        board = walker.board if isinstance(walker, OnServers) else None
         try:
             with (
                 Exporter(options.get("metrics"), board) as exporter,
@@ -94,22 +94,22 @@ def run(
                     summary["changes"] = walker.changes.applied
                 if walker.interrupted:
                     summary |= {"interrupted": True, "finished": count.walks}
-                if isinstance(walker, Servers):
-                    summary |= _served(walker, writer)
+                if isinstance(walker, OnServers):
+                    summary |= _of_servers(walker, writer)
                 writer.summary(summary)
         except OSError as error:
             raise RunError(f"{error.filename or out}: {why(error)}") from error
-    if isinstance(walker, Servers) and walker.failed:
+    if isinstance(walker, OnServers) and walker.failed:
         raise RunError(f"{walker.failed[0]}; {out} has the walks that were finished") from walker.failed[0]
     return WalkResult(out)
 
 
-def _served(walker: Servers, writer: Writer) -> dict[str, Any]:
+def _of_servers(walker: OnServers, writer: Writer) -> dict[str, Any]:
     """What the summary says of servers; nothing is written when they failed before any walk was finished."""
     handed = sum(walker.handed)
     if walker.failed and not handed:
         raise walker.failed[0]
-    said: dict[str, Any] = {"servers": served.write(walker, writer)}
+    said: dict[str, Any] = {"servers": server_tables.write(walker, writer)}
     if walker.interrupted or walker.given_up:
         said["finished"] = handed
     if walker.given_up:
@@ -171,7 +171,7 @@ def _walker(
     count: _Count,
     stop: Stop,
     places: ExitStack,
-) -> Memory | Servers:
+) -> InMemory | OnServers:
     """Where walks run: in this process, or on servers."""
     turned = wanted.app == "simrank" and given.core.directed()
     core = given.core.reversed() if turned else given.core
@@ -179,12 +179,12 @@ def _walker(
     if servers is None and cluster is None:
         changes = read_changes(options.get("changes"), given, turned)
         threads = options.get("threads") or os.cpu_count() or 1
-        return Memory(core, wanted, threads, count.more, changes, stop)
+        return InMemory(core, wanted, threads, count.more, changes, stop)
     settings = make_settings(options.get("settings"))
     place, servers = place_of(cluster, servers, places)
     owners = read_partition(options.get("partition"), core.nodes(), servers)
     changes = read_changes(options.get("changes"), given, turned)
-    walker = Servers(
+    walker = OnServers(
         core, wanted, starts, owners, servers, place, count.more, count.warn, settings, changes, stop
     )
     walker.check()

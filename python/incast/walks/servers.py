@@ -58,7 +58,7 @@ START_S = 0.5
 
 
 @dataclass(frozen=True)
-class Servers:
+class OnServers:
     """Walks of a request on servers: all of them are walked when the first are asked for."""
 
     graph: _core.WalkGraph

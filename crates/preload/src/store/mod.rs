@@ -5,10 +5,10 @@
 //! and empty the place. All under the pager's lock; what isn't said otherwise by the thread that handles
 //! faults, whose descriptors are its own.
 
+mod in_server;
 mod mirror;
 mod packed;
 mod packing;
-pub(crate) mod server;
 mod table;
 
 use crate::config::Config;
@@ -76,7 +76,7 @@ pub(crate) trait Store: Send {
 /// What the launcher wants.
 pub(crate) fn open(config: &Config) -> Box<dyn Store> {
     match (&config.server, config.codec) {
-        (Some(remote), codec) => Box::new(server::Server::new(remote.clone(), codec, config.page)),
+        (Some(server), codec) => Box::new(in_server::InServer::new(server.clone(), codec, config.page)),
         (None, Some(codec)) => Box::new(packed::Packed::new(codec, config.page)),
         (None, None) => Box::new(mirror::Mirror::new()),
     }

@@ -3,7 +3,7 @@
 //! A thread that waits polls for a while before it sleeps, because being woken takes longer than an
 //! answer of a near server: as long as that helps. Pages: tcp(7), sendmsg(2), poll(2).
 
-use crate::config::Remote;
+use crate::config::MemoryServer;
 use crate::raw;
 use farmem::wire::client::{Client, Coming, Greeting};
 use farmem::wire::{CHALLENGE, HEAD, NONCE, TEXT_MAX, Ticket, WELCOME};
@@ -54,10 +54,10 @@ fn nonce() -> [u8; NONCE] {
     if got == NONCE as isize { nonce } else { raw::die("the kernel has no random numbers") }
 }
 
-fn connect(remote: &Remote) -> io::Result<Socket> {
-    let socket = Socket::new(Domain::for_address(remote.at), Type::STREAM.cloexec(), Some(Protocol::TCP))?;
-    let timeout = Duration::from_millis(remote.timeout_ms);
-    socket.connect_timeout(&remote.at.into(), timeout)?;
+fn connect(server: &MemoryServer) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(server.at), Type::STREAM.cloexec(), Some(Protocol::TCP))?;
+    let timeout = Duration::from_millis(server.timeout_ms);
+    socket.connect_timeout(&server.at.into(), timeout)?;
     socket.set_tcp_nodelay(true)?;
     socket.set_nonblocking(true)?;
     // A server that gave this program up while it could not be reached says so only when it hears from it. A
@@ -71,13 +71,13 @@ fn connect(remote: &Remote) -> io::Result<Socket> {
 
 impl Link {
     /// Connects, and goes on with the memory of this ticket.
-    pub(super) fn open(remote: &Remote, ticket: Ticket) -> Link {
-        let socket = connect(remote).unwrap_or_else(|error| {
-            die(remote.at, &format!("it can't be reached ({error}). Does incast farmem serve run there?"))
+    pub(super) fn open(server: &MemoryServer, ticket: Ticket) -> Link {
+        let socket = connect(server).unwrap_or_else(|error| {
+            die(server.at, &format!("it can't be reached ({error}). Does incast farmem serve run there?"))
         });
         let spin_ns = std::cell::Cell::new(SPIN_MAX_NS);
-        let link = Link { socket, at: remote.at, timeout_ms: remote.timeout_ms, spin_ns };
-        let mut greeting = Greeting::new(remote.key, nonce(), ticket);
+        let link = Link { socket, at: server.at, timeout_ms: server.timeout_ms, spin_ns };
+        let mut greeting = Greeting::new(server.key, nonce(), ticket);
         link.send_all(&greeting.hello());
         let proof = greeting.prove(&link.receive_all::<CHALLENGE>());
         link.send_all(&proof.unwrap_or_else(|wrong| link.over(&wrong.to_string())));

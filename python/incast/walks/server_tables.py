@@ -9,7 +9,7 @@ import polars as pl
 from incast.live.launch import Outcome
 from incast.walks.board import DROPS, LOST
 from incast.walks.output import Writer
-from incast.walks.servers import Servers
+from incast.walks.servers import OnServers
 
 _HOST = (
     "host", "sent_bytes", "received_bytes", "retransmits", "timeouts", "core_busy_ps", "disk_busy_ps",
@@ -17,7 +17,7 @@ _HOST = (
 )  # fmt: skip
 
 
-def write(walker: Servers, writer: Writer) -> dict[str, Any]:
+def write(walker: OnServers, writer: Writer) -> dict[str, Any]:
     """Writes the tables; returns the figures for the summary."""
     outcome, board = walker.ran[0], walker.board
     walks = board.walks(outcome.crashes)

@@ -19,7 +19,7 @@ mod link;
 use super::packing::Packing;
 use super::table::Table;
 use super::{Found, Store, empty_mirror, page_at, pages_of};
-use crate::config::Remote;
+use crate::config::MemoryServer;
 use crate::layout::{self, BASE, BASE_BITS};
 use crate::raw;
 use crate::states::{self, THERE};
@@ -46,8 +46,8 @@ struct Smaller {
 }
 
 /// The memory of this process in a server.
-pub(crate) struct Server {
-    remote: Remote,
+pub(crate) struct InServer {
+    server: MemoryServer,
     smaller: Option<Smaller>,
     link: Option<Link>,
     client: Client,
@@ -74,15 +74,15 @@ fn count(run: Range) -> u32 {
     (run.bytes >> BASE_BITS) as u32
 }
 
-impl Server {
-    pub(crate) fn new(remote: Remote, codec: Option<Codec>, page_bytes: usize) -> Server {
+impl InServer {
+    pub(crate) fn new(server: MemoryServer, codec: Option<Codec>, page_bytes: usize) -> InServer {
         let smaller = codec.map(|codec| Smaller {
             packing: Packing::new(codec),
             saved: Table::new(),
             coming: vec![[0; PAGE]; page_bytes / PAGE],
         });
-        Server {
-            remote,
+        InServer {
+            server,
             smaller,
             link: None,
             client: Client::default(),
@@ -171,7 +171,7 @@ impl Server {
     }
 }
 
-impl Store for Server {
+impl Store for InServer {
     fn ask(&mut self, pages: Range) {
         if self.inbox.is_idle() {
             self.silence = Waiting::begin();
@@ -243,7 +243,7 @@ impl Store for Server {
             done.bytes += BASE;
         }
         empty_mirror(done);
-        if self.leaving.bytes() >= self.remote.leaving_bytes {
+        if self.leaving.bytes() >= self.server.leaving_bytes {
             self.flush();
         }
     }
@@ -287,7 +287,7 @@ impl Store for Server {
     }
 
     fn begin(&mut self) {
-        self.link = Some(Link::open(&self.remote, self.ticket));
+        self.link = Some(Link::open(&self.server, self.ticket));
     }
 
     fn share(&mut self) {
@@ -306,7 +306,7 @@ impl Store for Server {
     }
 }
 
-impl Server {
+impl InServer {
     /// Takes pages that have come whole, behind their lengths: the address of what they hold. Nothing where
     /// it is none.
     fn take(&mut self, pages: Range, told: usize, total: usize) -> Option<usize> {
