@@ -34,6 +34,6 @@ def write_svg(outcome: Outcome, out: Path, folder: Path) -> list[Path]:
     for each in drawings(outcome, out):
         if each.figure.charts:
             target = folder / f"{each.asked.id}.svg"
-            write_text(target, svg(each))
+            write_text(target, svg(each.figure))
             written.append(target)
     return written

@@ -1,4 +1,4 @@
-"""A drawing as SVG in the light theme, for manuals: its panels side by side."""
+"""A figure as SVG in the light theme, for manuals: its panels side by side."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ import vl_convert
 
 from incast.report import html
 from incast.report.charts import Chart
-from incast.study.page.drawing import Drawing
+from incast.report.parts import Figure
 
 _WIDTH = 330
 _VARIABLE = re.compile(r"var\((--[a-z0-9-]+)\)")
 
 
-def svg(drawing: Drawing) -> str:
-    """The drawing's charts in its columns."""
-    panels = [_panel(heading, chart, bool(drawing.figure.keys)) for heading, chart in drawing.figure.charts]
-    columns = drawing.figure.columns
+def svg(figure: Figure) -> str:
+    """The figure's charts in its columns."""
+    panels = [_panel(heading, chart, bool(figure.keys)) for heading, chart in figure.charts]
+    columns = figure.columns
     # Each panel has its own scales; where they are equal, their domains say so.
     own = {"scale": {"color": "independent", "strokeDash": "independent"}}
     rows = [{"hconcat": panels[at : at + columns], "resolve": own} for at in range(0, len(panels), columns)]
-    config = drawing.figure.charts[0][1].spec["config"] | {"background": "white"}
+    config = figure.charts[0][1].spec["config"] | {"background": "white"}
     whole = {"vconcat": rows, "resolve": own, "config": config}
     return vl_convert.vegalite_to_svg(_coloured(whole)) + "\n"
 
