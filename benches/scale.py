@@ -82,10 +82,11 @@ def picture(found: list[dict[str, float]]) -> str:
     """Each figure by the number of hosts, drawn as a report draws its charts."""
     panels = []
     for name in ("peak memory, MB", "CPU time before and after, s", "CPU time per packet-hop, ns"):
-        x = alt.X(
-            "hosts:Q", title="hosts", scale=alt.Scale(type="log", nice=False), axis=alt.Axis(format="~s")
-        )
-        base = alt.Chart(alt.NamedData("rows")).encode(x=x, y=alt.Y("y:Q", title=name))
+        log = alt.Scale(type="log", nice=False)
+        decades = alt.Axis(values=[10**power for power in range(6)], format="~s")
+        x = alt.X("hosts:Q", title="hosts", scale=log, axis=decades)
+        y = alt.Y("y:Q", title=None, scale=log, axis=alt.Axis(tickCount=4, format="~s"))
+        base = alt.Chart(alt.NamedData("rows")).encode(x=x, y=y)
         drawn = alt.layer(base.mark_line(color=charts.color(0)), base.mark_point(color=charts.color(0)))
         columns = {"hosts": [row["hosts"] for row in found], "y": [row[name] for row in found]}
         panels.append((name, charts.Chart(charts.as_spec(drawn), {"rows": columns})))
