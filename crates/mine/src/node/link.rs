@@ -1,9 +1,8 @@
 //! One end of a stream between nodes: messages with their bodies taken off it, and what waits to be written.
 
 use super::wire::{FRAMING, Message};
-use process::wire::{Frames, Malformed};
+use process::wire::{Bodied, Malformed, Unsent};
 use process::{Context, Payload, StreamId};
-use std::collections::VecDeque;
 
 /// What followed a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,35 +17,25 @@ pub(crate) struct Body {
 #[derive(Debug)]
 pub(crate) struct Link {
     pub stream: StreamId,
-    frames: Frames,
-    coming: Option<(Message, Body)>,
-    /// Not yet taken by the stream.
-    unsent: VecDeque<Payload>,
-    unsent_bytes: u64,
+    arriving: Bodied<(Message, Body)>,
+    unsent: Unsent,
     /// Nothing more will be sent.
     pub closed: bool,
 }
 
 impl Link {
     pub(crate) fn new(stream: StreamId) -> Link {
-        Link {
-            stream,
-            frames: Frames::new(FRAMING),
-            coming: None,
-            unsent: VecDeque::new(),
-            unsent_bytes: 0,
-            closed: false,
-        }
+        Link { stream, arriving: Bodied::new(FRAMING), unsent: Unsent::default(), closed: false }
     }
 
     /// Bytes that the stream has not taken.
     pub(crate) fn unsent(&self) -> u64 {
-        self.unsent_bytes
+        self.unsent.bytes()
     }
 
     /// Whether the other side has finished.
     pub(crate) fn ended(&self) -> bool {
-        self.frames.ended
+        self.arriving.ended()
     }
 
     /// Sends a message and what follows it; says how many bytes they are.
@@ -68,27 +57,18 @@ impl Link {
             bytes += data.len() as u64;
             frame.extend_from_slice(&data);
         }
-        self.unsent.push_back(Payload::from(frame));
+        self.unsent.push(frame);
         for piece in body {
             bytes += piece.len();
-            self.unsent.push_back(piece);
+            self.unsent.push(piece);
         }
-        self.unsent_bytes += bytes;
         self.flush(cx);
         bytes
     }
 
     /// Writes what waits; to be called when the stream is writable.
     pub(crate) fn flush(&mut self, cx: &mut dyn Context) {
-        while let Some(first) = self.unsent.front_mut() {
-            let taken = cx.write(self.stream, first.clone());
-            self.unsent_bytes -= taken;
-            if taken < first.len() {
-                first.split_to(taken);
-                return;
-            }
-            self.unsent.pop_front();
-        }
+        self.unsent.flush(self.stream, cx);
     }
 
     /// Nothing more will be sent, once all that waits has gone.
@@ -101,28 +81,17 @@ impl Link {
 
     /// The next message, if it and its body are there whole.
     pub(crate) fn receive(&mut self, cx: &mut dyn Context) -> Result<Option<(Message, Body)>, Malformed> {
-        if self.coming.is_none() {
-            let Some(message) = self.frames.next(self.stream, cx, Message::decode)? else { return Ok(None) };
-            self.coming = Some((message, Body::default()));
-        }
-        let Some((message, body)) = &mut self.coming else { return Ok(None) };
-        loop {
-            let missing = message.body() - body.data.len() as u64 - body.zeros;
-            if missing == 0 {
-                return Ok(self.coming.take());
-            }
-            let read = cx.read(self.stream, missing);
-            self.frames.ended |= read.end;
-            if read.is_empty() {
-                return Ok(None);
-            }
-            for piece in read.data {
+        let decode = |content: &[u8]| {
+            Message::decode(content).map(|message| ((message, Body::default()), message.body()))
+        };
+        self.arriving.next(self.stream, cx, decode, |(_, body), pieces| {
+            for piece in pieces {
                 match piece {
                     // Behind what is only a length nothing can be told apart any more.
                     Payload::Data(bytes) if body.zeros == 0 => body.data.extend_from_slice(&bytes),
                     other => body.zeros += other.len(),
                 }
             }
-        }
+        })
     }
 }

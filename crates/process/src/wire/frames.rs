@@ -1,4 +1,4 @@
-//! Messages taken off a stream one by one: what follows a message stays in the stream.
+//! Messages taken off a stream one by one, alone or with the bodies that follow them.
 
 use super::Malformed;
 use crate::{Context, Payload, StreamId};
@@ -86,5 +86,56 @@ impl Frames {
                 }
             }
         }
+    }
+}
+
+/// The receiving side of a stream on which bytes that are not framed may follow a message: its body.
+#[derive(Debug)]
+pub struct Bodied<T> {
+    frames: Frames,
+    /// A message, and how much of its body is missing.
+    coming: Option<(T, u64)>,
+}
+
+impl<T> Bodied<T> {
+    /// At the start of a frame.
+    #[must_use]
+    pub fn new(framing: Framing) -> Bodied<T> {
+        Bodied { frames: Frames::new(framing), coming: None }
+    }
+
+    /// Whether the peer has finished.
+    #[must_use]
+    pub fn ended(&self) -> bool {
+        self.frames.ended
+    }
+
+    /// The next message, if it is there whole with its body. `decode` also says how long the body is, and
+    /// `keep` gets its parts as they come.
+    ///
+    /// # Errors
+    /// What came is none.
+    pub fn next(
+        &mut self,
+        stream: StreamId,
+        cx: &mut dyn Context,
+        decode: impl FnOnce(&[u8]) -> Result<(T, u64), Malformed>,
+        mut keep: impl FnMut(&mut T, Vec<Payload>),
+    ) -> Result<Option<T>, Malformed> {
+        if self.coming.is_none() {
+            self.coming = self.frames.next(stream, cx, decode)?;
+        }
+        while let Some((message, missing)) = &mut self.coming
+            && *missing > 0
+        {
+            let read = cx.read(stream, *missing);
+            self.frames.ended |= read.end;
+            if read.is_empty() {
+                return Ok(None);
+            }
+            *missing -= read.len();
+            keep(message, read.data);
+        }
+        Ok(self.coming.take().map(|(message, _)| message))
     }
 }

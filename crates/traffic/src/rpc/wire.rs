@@ -1,8 +1,7 @@
 //! Requests and replies on a connection: a head that says how long the body is, and a body of zeros.
 
-use process::wire::{Frames, Framing, Malformed, Reader, Writer};
+use process::wire::{Bodied, Framing, Malformed, Reader, Unsent, Writer};
 use process::{Context, Payload, StreamId};
-use std::collections::VecDeque;
 
 /// A request's head: its call, its own bytes and those of the reply. A reply's head has the same form.
 const FRAMING: Framing = Framing::new(1, 24);
@@ -21,10 +20,10 @@ impl Head {
     /// Asks for nothing. No call has this number.
     pub(super) const PING: Head = Head { call: u64::MAX, bytes: 0, wanted: 0 };
 
-    fn encode(self) -> Payload {
+    fn encode(self) -> Vec<u8> {
         let mut writer = Writer::new(FRAMING);
         writer.long(self.call).long(self.bytes).long(self.wanted);
-        Payload::from(writer.finish())
+        writer.finish()
     }
 
     fn decode(bytes: &[u8]) -> Result<Head, Malformed> {
@@ -40,17 +39,15 @@ impl Head {
 /// One end of a connection: a message that leaves, and a message that arrives.
 #[derive(Debug)]
 pub(super) struct Wire {
-    unsent: VecDeque<Payload>,
-    frames: Frames,
-    /// The head that has come, and the bytes of its body that have not.
-    arriving: Option<(Head, u64)>,
+    unsent: Unsent,
+    arriving: Bodied<Head>,
     /// Nothing more is sent.
     closed: bool,
 }
 
 impl Wire {
     pub(super) fn new() -> Wire {
-        Wire { unsent: VecDeque::new(), frames: Frames::new(FRAMING), arriving: None, closed: false }
+        Wire { unsent: Unsent::default(), arriving: Bodied::new(FRAMING), closed: false }
     }
 
     /// All that was sent has been written to the stream.
@@ -60,25 +57,19 @@ impl Wire {
 
     /// The peer sends nothing more.
     pub(super) fn has_ended(&self) -> bool {
-        self.frames.ended
+        self.arriving.ended()
     }
 
     /// Sends a head and a body of its length.
     pub(super) fn send(&mut self, head: Head, stream: StreamId, cx: &mut dyn Context) {
-        self.unsent.extend([head.encode(), Payload::Zeros(head.bytes)]);
+        self.unsent.push(head.encode());
+        self.unsent.push(Payload::Zeros(head.bytes));
         self.resume(stream, cx);
     }
 
     /// Writes what the stream takes.
     pub(super) fn resume(&mut self, stream: StreamId, cx: &mut dyn Context) {
-        while let Some(first) = self.unsent.front_mut() {
-            let taken = cx.write(stream, first.clone());
-            first.split_to(taken);
-            if !first.is_empty() {
-                return;
-            }
-            self.unsent.pop_front();
-        }
+        self.unsent.flush(stream, cx);
     }
 
     /// Sends no more; the peer may know already.
@@ -94,20 +85,7 @@ impl Wire {
         stream: StreamId,
         cx: &mut dyn Context,
     ) -> Result<Option<Head>, Malformed> {
-        if self.arriving.is_none() {
-            self.arriving = self.frames.next(stream, cx, Head::decode)?.map(|head| (head, head.bytes));
-        }
-        let Some((head, missing)) = &mut self.arriving else { return Ok(None) };
-        while *missing > 0 {
-            let read = cx.read(stream, *missing);
-            self.frames.ended |= read.end;
-            if read.is_empty() {
-                return Ok(None);
-            }
-            *missing -= read.len();
-        }
-        let head = *head;
-        self.arriving = None;
-        Ok(Some(head))
+        let decode = |content: &[u8]| Head::decode(content).map(|head| (head, head.bytes));
+        self.arriving.next(stream, cx, decode, |_, _| {})
     }
 }
