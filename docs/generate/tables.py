@@ -15,8 +15,8 @@ _TABLE = re.compile(
     r'table! \{\n(?P<doc>(?: +///[^\n]*\n)+) +"(?P<name>\w+)": \w+, \w+ \{\n(?P<body>.*?)\n    \}', re.DOTALL
 )
 _FIELD = re.compile(r"(?P<doc>(?: +///.*\n)+) +(?P<name>\w+): (?P<type>[\w<>]+),")
-_LABEL = re.compile(r"impl Label for (\w+) \{(.*?)\n\}", re.DOTALL)
-_WORDS = re.compile(r'=> "([\w-]+)"')
+_LABEL = re.compile(r"labels! \{\n(?: +///[^\n]*\n)+ +(\w+) \{(.*?)\n    \}", re.DOTALL)
+_WORDS = re.compile(r'\w+ = "([\w-]+)",')
 _TYPES = {"U64": "UInt64", "U8": "UInt8", "F64": "Float64", "Text": "text"}
 
 

@@ -39,17 +39,53 @@ pub trait ColumnData {
     fn clear(&mut self);
 }
 
-fn write_values<T: DataType>(
-    out: &mut SerializedColumnWriter<'_>,
-    values: &[T::T],
-    present: Option<&[i16]>,
-) -> Result<()> {
-    out.typed::<T>().write_batch(values, present, None).map(|_| ())
+/// A column of numbers: what a cell is, what is kept of it, and how that is written.
+macro_rules! numbers {
+    ($(#[$doc:meta])* $name:ident: $cell:ty, $kept:path => $kind:ty, $parquet:expr, $encoding:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Default)]
+        pub struct $name(Vec<<$kind as DataType>::T>);
+
+        impl Column for $name {
+            type Cell<'a> = $cell;
+            fn push(&mut self, cell: $cell) {
+                self.0.push($kept(cell));
+            }
+        }
+
+        impl ColumnData for $name {
+            fn parquet_type(&self) -> (Physical, Option<LogicalType>) {
+                $parquet
+            }
+            fn encoding(&self) -> Option<Encoding> {
+                Some(Encoding::$encoding)
+            }
+            fn write(&self, out: &mut SerializedColumnWriter<'_>, present: Option<&[i16]>) -> Result<()> {
+                out.typed::<$kind>().write_batch(&self.0, present, None).map(|_| ())
+            }
+            fn clear(&mut self) {
+                self.0.clear();
+            }
+        }
+    };
 }
 
-/// Counts, sizes in bytes, times in picoseconds.
-#[derive(Debug, Default)]
-pub struct U64(Vec<i64>);
+numbers! {
+    /// Counts, sizes in bytes, times in picoseconds.
+    // Parquet keeps an unsigned number as the signed one of the same bits.
+    U64: u64, u64::cast_signed => Int64Type,
+    (Physical::INT64, Some(LogicalType::integer(64, false))), DELTA_BINARY_PACKED
+}
+
+numbers! {
+    /// Traffic classes.
+    U8: u8, i32::from => Int32Type, (Physical::INT32, Some(LogicalType::integer(8, false))), DELTA_BINARY_PACKED
+}
+
+numbers! {
+    /// Ratios.
+    F64: f64, std::convert::identity => DoubleType, (Physical::DOUBLE, None), PLAIN
+}
 
 impl U64 {
     /// The cell of a row.
@@ -63,82 +99,6 @@ impl FromIterator<u64> for U64 {
         U64(cells.into_iter().map(u64::cast_signed).collect())
     }
 }
-
-impl Column for U64 {
-    type Cell<'a> = u64;
-    fn push(&mut self, cell: u64) {
-        // Parquet keeps an unsigned number as the signed one of the same bits.
-        self.0.push(cell.cast_signed());
-    }
-}
-
-impl ColumnData for U64 {
-    fn parquet_type(&self) -> (Physical, Option<LogicalType>) {
-        (Physical::INT64, Some(LogicalType::integer(64, false)))
-    }
-    fn encoding(&self) -> Option<Encoding> {
-        Some(Encoding::DELTA_BINARY_PACKED)
-    }
-    fn write(&self, out: &mut SerializedColumnWriter<'_>, present: Option<&[i16]>) -> Result<()> {
-        write_values::<Int64Type>(out, &self.0, present)
-    }
-    fn clear(&mut self) {
-        self.0.clear();
-    }
-}
-
-/// Traffic classes.
-#[derive(Debug, Default)]
-pub struct U8(Vec<i32>);
-
-impl Column for U8 {
-    type Cell<'a> = u8;
-    fn push(&mut self, cell: u8) {
-        self.0.push(i32::from(cell));
-    }
-}
-
-impl ColumnData for U8 {
-    fn parquet_type(&self) -> (Physical, Option<LogicalType>) {
-        (Physical::INT32, Some(LogicalType::integer(8, false)))
-    }
-    fn encoding(&self) -> Option<Encoding> {
-        Some(Encoding::DELTA_BINARY_PACKED)
-    }
-    fn write(&self, out: &mut SerializedColumnWriter<'_>, present: Option<&[i16]>) -> Result<()> {
-        write_values::<Int32Type>(out, &self.0, present)
-    }
-    fn clear(&mut self) {
-        self.0.clear();
-    }
-}
-
-/// Ratios.
-#[derive(Debug, Default)]
-pub struct F64(Vec<f64>);
-
-impl Column for F64 {
-    type Cell<'a> = f64;
-    fn push(&mut self, cell: f64) {
-        self.0.push(cell);
-    }
-}
-
-impl ColumnData for F64 {
-    fn parquet_type(&self) -> (Physical, Option<LogicalType>) {
-        (Physical::DOUBLE, None)
-    }
-    fn encoding(&self) -> Option<Encoding> {
-        Some(Encoding::PLAIN)
-    }
-    fn write(&self, out: &mut SerializedColumnWriter<'_>, present: Option<&[i16]>) -> Result<()> {
-        write_values::<DoubleType>(out, &self.0, present)
-    }
-    fn clear(&mut self) {
-        self.0.clear();
-    }
-}
-
 /// Names and other texts that repeat: each different one is kept once.
 #[derive(Debug, Default)]
 pub struct Text {

@@ -27,6 +27,29 @@ pub use pauses::*;
 pub use ports::*;
 pub use walks::*;
 
+/// A closed set of words: each variant and how it is written.
+macro_rules! labels {
+    ($(#[$doc:meta])* $name:ident {
+        $($(#[$word_doc:meta])* $variant:ident = $word:literal,)*
+    }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name {
+            $($(#[$word_doc])* $variant,)*
+        }
+
+        impl Label for $name {
+            fn word(&self) -> &'static str {
+                match self {
+                    $($name::$variant => $word,)*
+                }
+            }
+        }
+    };
+}
+
+use labels;
+
 /// A row, its columns and the table's name from one list.
 macro_rules! table {
     ($(#[$doc:meta])* $table:literal: $row:ident, $columns:ident {

@@ -1,30 +1,20 @@
 //! Hosts of broadcasts.
 
-use super::table;
+use super::{labels, table};
 use crate::column::{Column, ColumnData, Label, Labels, Nullable, Text, U64};
 use crate::table::Columns;
 
-/// How a host fared in a broadcast.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CopyOutcome {
-    /// It has everything, and has checked it.
-    Complete,
-    /// It could not go on.
-    Failed,
-    /// The coordinator had given it up: it did not answer any more, and did not come back.
-    Gone,
-    /// The run ended first.
-    Unfinished,
-}
-
-impl Label for CopyOutcome {
-    fn word(&self) -> &'static str {
-        match self {
-            CopyOutcome::Complete => "complete",
-            CopyOutcome::Failed => "failed",
-            CopyOutcome::Gone => "gone",
-            CopyOutcome::Unfinished => "unfinished",
-        }
+labels! {
+    /// How a host fared in a broadcast.
+    CopyOutcome {
+        /// It has everything, and has checked it.
+        Complete = "complete",
+        /// It could not go on.
+        Failed = "failed",
+        /// The coordinator had given it up: it did not answer any more, and did not come back.
+        Gone = "gone",
+        /// The run ended first.
+        Unfinished = "unfinished",
     }
 }
 

@@ -1,57 +1,36 @@
 //! Flows, calls and datagrams.
 
-use super::table;
+use super::{labels, table};
 use crate::column::{Column, ColumnData, Label, Labels, Nullable, Text, U8, U64};
 use crate::table::Columns;
 
-/// How a flow ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// All bytes were read by the receiver.
-    Finished,
-    /// The receiver did not listen.
-    Refused,
-    /// One end aborted.
-    Reset,
-    /// Retransmissions were given up.
-    TimedOut,
-    /// The run ended first.
-    Unfinished,
-}
-
-impl Label for Outcome {
-    fn word(&self) -> &'static str {
-        match self {
-            Outcome::Finished => "finished",
-            Outcome::Refused => "refused",
-            Outcome::Reset => "reset",
-            Outcome::TimedOut => "timed-out",
-            Outcome::Unfinished => "unfinished",
-        }
+labels! {
+    /// How a flow ended.
+    Outcome {
+        /// All bytes were read by the receiver.
+        Finished = "finished",
+        /// The receiver did not listen.
+        Refused = "refused",
+        /// One end aborted.
+        Reset = "reset",
+        /// Retransmissions were given up.
+        TimedOut = "timed-out",
+        /// The run ended first.
+        Unfinished = "unfinished",
     }
 }
 
-/// How a remote procedure call ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CallOutcome {
-    /// All replies came in time.
-    Finished,
-    /// All replies came, the last of them after the deadline.
-    Late,
-    /// A connection broke, or the client's host crashed.
-    Failed,
-    /// The run ended first.
-    Unfinished,
-}
-
-impl Label for CallOutcome {
-    fn word(&self) -> &'static str {
-        match self {
-            CallOutcome::Finished => "finished",
-            CallOutcome::Late => "late",
-            CallOutcome::Failed => "failed",
-            CallOutcome::Unfinished => "unfinished",
-        }
+labels! {
+    /// How a remote procedure call ended.
+    CallOutcome {
+        /// All replies came in time.
+        Finished = "finished",
+        /// All replies came, the last of them after the deadline.
+        Late = "late",
+        /// A connection broke, or the client's host crashed.
+        Failed = "failed",
+        /// The run ended first.
+        Unfinished = "unfinished",
     }
 }
 

@@ -1,51 +1,32 @@
 //! Jobs, their tasks and their commands.
 
-use super::table;
+use super::{labels, table};
 use crate::column::{Column, ColumnData, Label, Labels, Nullable, Text, U8, U64};
 use crate::table::Columns;
 
-/// How a job ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum JobOutcome {
-    /// It did its work.
-    Finished,
-    /// It ended, but gave up a part of its work.
-    Failed,
-    /// The run ended first.
-    Unfinished,
-    /// The run does not wait for it.
-    Background,
-}
-
-impl Label for JobOutcome {
-    fn word(&self) -> &'static str {
-        match self {
-            JobOutcome::Finished => "finished",
-            JobOutcome::Failed => "failed",
-            JobOutcome::Unfinished => "unfinished",
-            JobOutcome::Background => "background",
-        }
+labels! {
+    /// How a job ended.
+    JobOutcome {
+        /// It did its work.
+        Finished = "finished",
+        /// It ended, but gave up a part of its work.
+        Failed = "failed",
+        /// The run ended first.
+        Unfinished = "unfinished",
+        /// The run does not wait for it.
+        Background = "background",
     }
 }
 
-/// How a task ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TaskOutcome {
-    /// It did what it was to do.
-    Finished,
-    /// Its host crashed.
-    Lost,
-    /// The run ended first.
-    Unfinished,
-}
-
-impl Label for TaskOutcome {
-    fn word(&self) -> &'static str {
-        match self {
-            TaskOutcome::Finished => "finished",
-            TaskOutcome::Lost => "lost",
-            TaskOutcome::Unfinished => "unfinished",
-        }
+labels! {
+    /// How a task ended.
+    TaskOutcome {
+        /// It did what it was to do.
+        Finished = "finished",
+        /// Its host crashed.
+        Lost = "lost",
+        /// The run ended first.
+        Unfinished = "unfinished",
     }
 }
 

@@ -1,27 +1,18 @@
 //! Programs on remote memory.
 
-use super::table;
+use super::{labels, table};
 use crate::column::{Column, ColumnData, Label, Labels, Nullable, Text, U64};
 use crate::table::Columns;
 
-/// How a program on remote memory fared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProgramOutcome {
-    /// It has done all its accesses.
-    Finished,
-    /// Its memory node was gone.
-    Lost,
-    /// The run ended first.
-    Unfinished,
-}
-
-impl Label for ProgramOutcome {
-    fn word(&self) -> &'static str {
-        match self {
-            ProgramOutcome::Finished => "finished",
-            ProgramOutcome::Lost => "lost",
-            ProgramOutcome::Unfinished => "unfinished",
-        }
+labels! {
+    /// How a program on remote memory fared.
+    ProgramOutcome {
+        /// It has done all its accesses.
+        Finished = "finished",
+        /// Its memory node was gone.
+        Lost = "lost",
+        /// The run ended first.
+        Unfinished = "unfinished",
     }
 }
 

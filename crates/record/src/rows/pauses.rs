@@ -1,27 +1,18 @@
 //! Priority-based flow control.
 
-use super::table;
+use super::{labels, table};
 use crate::column::{Column, ColumnData, Label, Labels, Nullable, Text, U8, U64};
 use crate::table::Columns;
 
-/// Why a port asks its peer to pause.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PauseCause {
-    /// What had come from the peer waited at a port that was sending.
-    Congested,
-    /// It waited at a port that was paused itself.
-    Paused,
-    /// A broken host asks for it.
-    Storm,
-}
-
-impl Label for PauseCause {
-    fn word(&self) -> &'static str {
-        match self {
-            PauseCause::Congested => "congested",
-            PauseCause::Paused => "paused",
-            PauseCause::Storm => "storm",
-        }
+labels! {
+    /// Why a port asks its peer to pause.
+    PauseCause {
+        /// What had come from the peer waited at a port that was sending.
+        Congested = "congested",
+        /// It waited at a port that was paused itself.
+        Paused = "paused",
+        /// A broken host asks for it.
+        Storm = "storm",
     }
 }
 

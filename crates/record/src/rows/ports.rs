@@ -1,24 +1,16 @@
 //! Ports, their queues, the memory that they share, and the ways over them.
 
-use super::table;
+use super::{labels, table};
 use crate::column::{Column, ColumnData, F64, Label, Labels, Nullable, Text, U8, U64};
 use crate::table::Columns;
 
-/// The kind of node that owns the port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PortKind {
-    /// A host's network interface.
-    Host,
-    /// A switch's port.
-    Switch,
-}
-
-impl Label for PortKind {
-    fn word(&self) -> &'static str {
-        match self {
-            PortKind::Host => "host",
-            PortKind::Switch => "switch",
-        }
+labels! {
+    /// The kind of node that owns the port.
+    PortKind {
+        /// A host's network interface.
+        Host = "host",
+        /// A switch's port.
+        Switch = "switch",
     }
 }
 
