@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -32,6 +33,8 @@ class Run(ABC):
 
     words: Words
     """What the page calls what it draws."""
+    read_summary: Callable[[Path], dict[str, Any]]
+    """Reads the figures of such a run; raises `ResultError`."""
 
     def __init__(self, place: places.Place) -> None:
         self.name = place.name
@@ -50,10 +53,16 @@ class Run(ABC):
         """Whether more may come."""
         return places.marker(self.folder) is not None and not (self.folder / SUMMARY).is_file()
 
-    @property
-    @abstractmethod
+    @cached_property
     def summary(self) -> dict[str, Any]:
         """The figures; empty while the run is in progress, or where they can't be read."""
+        if not (self.folder / SUMMARY).is_file():
+            return {}
+        try:
+            return self.read_summary(self.folder / SUMMARY)
+        except ResultError as error:
+            self.notes.append(f"{error}.")
+            return {}
 
     @property
     @abstractmethod

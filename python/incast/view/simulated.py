@@ -9,8 +9,7 @@ from typing import Any
 import polars as pl
 
 from incast import stored, text
-from incast.errors import ResultError
-from incast.folder import GRAPH, RESOLVED, SUMMARY
+from incast.folder import GRAPH, RESOLVED
 from incast.report import run as report_run
 from incast.report.graph import Graph, graph
 from incast.report.scheme import scheme
@@ -46,17 +45,7 @@ class Simulated(Run):
     """A run of the simulator, or of jobs on sockets."""
 
     words = WORDS
-
-    @cached_property
-    def summary(self) -> dict[str, Any]:
-        """The figures."""
-        if not (self.folder / SUMMARY).is_file():
-            return {}
-        try:
-            return stored.read_run(self.folder / SUMMARY)
-        except ResultError as error:
-            self.notes.append(f"{error}.")
-            return {}
+    read_summary = staticmethod(stored.read_run)
 
     @cached_property
     def ports(self) -> pl.DataFrame:

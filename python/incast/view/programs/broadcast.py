@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import heapq
 from functools import cached_property
-from typing import Any
 
 import polars as pl
 
 from incast import stored, text
 from incast.broadcast.record import JOB
-from incast.errors import ResultError
-from incast.folder import SUMMARY
 from incast.report import points
 from incast.view import tables
 from incast.view.chart import STEPS_MAX, Chart
 from incast.view.programs.program import ARROW, Node, Parts, Program
-from incast.view.programs.resample import ROWS
+from incast.view.programs.resample import as_rows, position
 from incast.view.words import Measure, Subject, Words
 
 EDGES_MAX = 1_000
@@ -33,6 +30,7 @@ _TRANSFERS = tables.schema("from to", "time_ps bytes")
 class Broadcast(Program):
     """What `incast broadcast send --out` writes."""
 
+    read_summary = staticmethod(stored.read_broadcast)
     words = Words(
         kinds={"node": "Host", "port": "Connection", "task": "Task number"},
         following="Follow a host, a connection or a task",
@@ -52,17 +50,6 @@ class Broadcast(Program):
         rising=True,
         ramp="p",
     )
-
-    @cached_property
-    def summary(self) -> dict[str, Any]:
-        """What came of it."""
-        if not (self.folder / SUMMARY).is_file():
-            return {}
-        try:
-            return stored.read_broadcast(self.folder / SUMMARY)
-        except ResultError as error:
-            self.notes.append(f"{error}.")
-            return {}
 
     @cached_property
     def hosts(self) -> pl.DataFrame:
@@ -111,13 +98,8 @@ class Broadcast(Program):
     def rows(self) -> pl.DataFrame:
         """Hosts with the share that they have; connections with what they carry."""
         there = (pl.col("bytes") / self.bytes).clip(0, 1)
-        hosts = self.series.select(
-            subject=_position("host", self.parts.measured),
-            since_ps=pl.lit(None),
-            time_ps="time_ps",
-            level=there,
-            flow="received_bytes",
-            drops=pl.lit(None),
+        hosts = as_rows(
+            self.series, position("host", self.parts.measured), level=there, flow="received_bytes"
         )
         # Only what has moved is there; it has moved since the sample before of any host.
         times = self.series.select(pl.col("time_ps").unique().sort())
@@ -125,25 +107,13 @@ class Broadcast(Program):
         named = self.transfers.join(before, on="time_ps", how="left").with_columns(
             name=pl.concat_str("from", "to", separator=ARROW)
         )
-        connections = named.select(
-            subject=_position("name", self.parts.connections),
-            since_ps="since_ps",
-            time_ps="time_ps",
-            level=pl.lit(None),
-            flow="bytes",
-            drops=pl.lit(None),
-        )
-        both = [frame.cast(ROWS) for frame in (hosts, connections)]
-        return pl.concat(both).drop_nulls("subject")
+        connection = position("name", self.parts.connections)
+        return pl.concat([hosts, as_rows(named, connection, since_ps="since_ps", flow="bytes")])
 
     @property
     def jobs(self) -> pl.DataFrame:
         """The broadcast."""
-        end = None if self.in_progress else self.end_ps
-        failed = self.summary.get("failed") or self.summary.get("interrupted")
-        outcome = None if self.in_progress else "unfinished" if failed else "finished"
-        row = (JOB, JOB, outcome, 0, end)
-        return pl.DataFrame([row], tables.JOBS, orient="row")
+        return self.job(JOB, JOB, "failed", "interrupted")
 
     @cached_property
     def tasks(self) -> pl.DataFrame:
@@ -195,11 +165,6 @@ class Broadcast(Program):
             *self.drawn("Rate", "rate", rates, list(columns.values())),
             *self.drawn("Planned rate", "rate", planned.rename({"planned_bps": "planned"}), ["planned"]),
         ]
-
-
-def _position(column: str, of: dict[str, int]) -> pl.Expr:
-    """The position of a subject by its name; null for one that is not drawn."""
-    return pl.col(column).replace_strict(of, default=None, return_dtype=pl.Int64)
 
 
 def _tiers(nodes: int, carried: dict[tuple[int, int], int]) -> list[int]:

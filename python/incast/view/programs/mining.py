@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import polars as pl
 
 from incast import stored, text
-from incast.errors import ResultError
-from incast.folder import SUMMARY
 from incast.mining.record import JOB
 from incast.view import places, tables
 from incast.view.chart import Chart
-from incast.view.programs.program import Node, Parts, Program
-from incast.view.programs.resample import ROWS
+from incast.view.programs.program import Parts, Program
+from incast.view.programs.resample import as_rows, position
 from incast.view.words import Measure, Subject, Words
 
-NETWORK = "network"
 _PASSES = tables.schema(
     "host", "pass candidates large scans sent_bytes received_bytes sent_entries begin_ps end_ps"
 )
@@ -28,6 +24,7 @@ _SERIES = tables.schema("host", " ".join(("time_ps pass done transactions scanne
 class Mining(Program):
     """What `incast mine --nodes` writes."""
 
+    read_summary = staticmethod(stored.read_mine)
     words = Words(
         kinds={"node": "Node", "port": "Connection", "task": "Task number"},
         following="Follow a node, a connection or a task",
@@ -56,17 +53,6 @@ class Mining(Program):
             )
 
     @cached_property
-    def summary(self) -> dict[str, Any]:
-        """What was found."""
-        if not (self.folder / SUMMARY).is_file():
-            return {}
-        try:
-            return stored.read_mine(self.folder / SUMMARY)
-        except ResultError as error:
-            self.notes.append(f"{error}.")
-            return {}
-
-    @cached_property
     def passes(self) -> pl.DataFrame:
         """A row a pass of a node, and one of a node that has said nothing yet."""
         return self.read("passes", _PASSES).drop_nulls("host").sort("host", "pass")
@@ -84,42 +70,29 @@ class Mining(Program):
     @cached_property
     def parts(self) -> Parts:
         """The nodes below the network."""
-        nodes = (Node(NETWORK, "Network", 0, measured=False), *(Node(name, "Node", 1) for name in self.names))
-        return Parts(nodes, tuple((n, 0) for n in range(1, len(nodes))))
+        return Parts.around_network("Node", self.names, sending=True)
 
     @cached_property
     def rows(self) -> pl.DataFrame:
         """Nodes with the passes behind them; connections with what they send."""
-        at = {name: n for n, name in enumerate(self.names)}
-        subject = pl.col("host").replace_strict(at, default=None, return_dtype=pl.Int64)
+        node = position("host", self.parts.measured)
         within = (pl.col("done") / pl.col("transactions")).fill_nan(0).fill_null(0).clip(0, 1)
         passes = (pl.col("pass") - 1).clip(0) + within
-        nodes = {"subject": subject, "level": passes, "flow": pl.col("scanned")}
-        sending = {"subject": subject + len(at), "level": pl.lit(None), "flow": pl.col("sent_bytes")}
-        both = [
-            self.series.select(time_ps="time_ps", since_ps=pl.lit(None), drops=pl.lit(None), **columns)
-            .select(*ROWS)
-            .cast(ROWS)
-            for columns in (nodes, sending)
-        ]
-        return pl.concat([*both, self._ends(subject)]).drop_nulls("subject")
+        nodes = as_rows(self.series, node, level=passes, flow="scanned")
+        sending = as_rows(self.series, node + len(self.parts.measured), flow="sent_bytes")
+        return pl.concat([nodes, sending, self._ends(node)])
 
-    def _ends(self, subject: pl.Expr) -> pl.DataFrame:
+    def _ends(self, node: pl.Expr) -> pl.DataFrame:
         """The levels when nodes begin and when passes end: a busy node has few samples."""
         begun = self.passes.group_by("host").agg(pl.col("begin_ps").min().alias("time_ps"), level=pl.lit(0))
         ended = self.passes.select("host", time_ps="end_ps", level="pass")
-        nothing = {name: pl.lit(None) for name in ("since_ps", "flow", "drops")}
         both = pl.concat([begun, ended], how="vertical_relaxed").drop_nulls()
-        return (
-            both.select(subject=subject, time_ps="time_ps", level="level", **nothing).select(*ROWS).cast(ROWS)
-        )
+        return as_rows(both, node, level="level")
 
     @property
     def jobs(self) -> pl.DataFrame:
         """The mining."""
-        end = None if self.in_progress else self.end_ps
-        row = (JOB, JOB, None if self.in_progress else "finished", 0, end)
-        return pl.DataFrame([row], tables.JOBS, orient="row")
+        return self.job(JOB, JOB)
 
     @cached_property
     def tasks(self) -> pl.DataFrame:

@@ -43,6 +43,12 @@ class Parts:
     edges: tuple[tuple[int, int], ...]
     """Positions of nodes, the sender first."""
 
+    @classmethod
+    def around_network(cls, what: str, names: Sequence[str], *, sending: bool) -> Parts:
+        """Nodes below the network, which has no level; an edge for each, to the network where it sends."""
+        nodes = (Node("network", "Network", 0, measured=False), *(Node(name, what, 1) for name in names))
+        return cls(nodes, tuple((n, 0) if sending else (0, n) for n in range(1, len(nodes))))
+
     @cached_property
     def measured(self) -> dict[str, int]:
         """The subjects that are nodes, by their names."""
@@ -91,6 +97,13 @@ class Program(Run):
         latest = self.rows["time_ps"].max()
         ended = self.tasks["end_ps"].max()
         return max([1, *(each for each in (latest, ended) if isinstance(each, int))])
+
+    def job(self, name: str, kind: str, *partly: str) -> pl.DataFrame:
+        """Its one job; unfinished where its summary has one of the figures `partly`."""
+        unfinished = any(self.summary.get(figure) for figure in partly)
+        ended = ("unfinished" if unfinished else "finished", 0, self.end_ps)
+        row = (name, kind, *((None, 0, None) if self.in_progress else ended))
+        return pl.DataFrame([row], tables.JOBS, orient="row")
 
     @property
     def events(self) -> pl.DataFrame:

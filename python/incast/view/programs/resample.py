@@ -6,7 +6,7 @@ since the sample before; a level holds until the next sample; drops count where 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,18 @@ ROWS = pl.Schema(
 """The columns: the position of a subject, its level at a time, and what was counted since another time, which
 is null where it is that of the subject's row before. Null levels and counts say nothing."""
 _LOWEST, _LEVEL, _FLOW, _DROPS = (MEASURES.index(each) for each in ("queue_min", "queue", "sent", "drops"))
+
+
+def position(column: str, of: Mapping[str, int]) -> pl.Expr:
+    """The position of a subject by its name; null for one that is not drawn."""
+    return pl.col(column).replace_strict(of, default=None, return_dtype=pl.Int64)
+
+
+def as_rows(samples: pl.DataFrame, subject: pl.Expr, **columns: pl.Expr | str) -> pl.DataFrame:
+    """Samples as `ROWS`, without those of no subject; columns that are not given say nothing."""
+    told: dict[str, pl.Expr | str] = {name: pl.lit(None) for name in ROWS}
+    told |= {"subject": subject, "time_ps": "time_ps", **columns}
+    return samples.select(**told).cast(ROWS).drop_nulls("subject")
 
 
 def step_of(end_ps: int, gap_ps: int, subjects: int) -> int:

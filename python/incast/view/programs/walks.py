@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import polars as pl
 
 from incast import stored, text
-from incast.errors import ResultError
-from incast.folder import SUMMARY
 from incast.report import points
 from incast.view import places, tables
 from incast.view.chart import STEPS_MAX, Chart
-from incast.view.programs.program import Node, Parts, Program
-from incast.view.programs.resample import ROWS
+from incast.view.programs.program import Parts, Program
+from incast.view.programs.resample import as_rows, position
 from incast.view.pyramid import CELLS_MAX
 from incast.view.words import Measure, Subject, Words
 from incast.walks.board import DROPS, JOB
 
-NETWORK = "network"
 _SERVERS = tables.schema("host", "nodes required finished finished_ps additional restarts given_up")
 _COUNTED = ("served", "arrived", "generated", "finished", *DROPS)
 _SERIES = tables.schema("host", " ".join(("time_ps queue_max timeout_ps", *_COUNTED)))
@@ -28,6 +24,7 @@ _SERIES = tables.schema("host", " ".join(("time_ps queue_max timeout_ps", *_COUN
 class Walks(Program):
     """What `incast walk --servers` writes."""
 
+    read_summary = staticmethod(stored.read_walks)
     words = Words(
         kinds={"node": "Server", "port": "Connection", "task": "Task number"},
         following="Follow a server, a connection or a task",
@@ -56,17 +53,6 @@ class Walks(Program):
             )
 
     @cached_property
-    def summary(self) -> dict[str, Any]:
-        """What was walked."""
-        if not (self.folder / SUMMARY).is_file():
-            return {}
-        try:
-            return stored.read_walks(self.folder / SUMMARY)
-        except ResultError as error:
-            self.notes.append(f"{error}.")
-            return {}
-
-    @cached_property
     def servers(self) -> pl.DataFrame:
         """A row a server."""
         found = self.read("walks", _SERVERS).drop_nulls("host").unique("host", maintain_order=True)
@@ -91,38 +77,19 @@ class Walks(Program):
     @cached_property
     def parts(self) -> Parts:
         """The servers below the network, which says nothing of itself."""
-        names = self.servers["host"].to_list()
-        nodes = (Node(NETWORK, "Network", 0, measured=False), *(Node(name, "Server", 1) for name in names))
-        return Parts(nodes, tuple((0, n) for n in range(1, len(nodes))))
+        return Parts.around_network("Server", self.servers["host"].to_list(), sending=False)
 
     @cached_property
     def rows(self) -> pl.DataFrame:
         """Servers with their queues; connections with the walkers that arrive."""
-        at = {name: n for n, name in enumerate(self.servers["host"])}
-        subject = pl.col("host").replace_strict(at, default=None, return_dtype=pl.Int64)
-        drops = pl.sum_horizontal(DROPS)
-        servers = {"subject": subject, "level": pl.col("queue_max"), "flow": pl.col("served"), "drops": drops}
-        arriving = {
-            "subject": subject + len(at),
-            "level": pl.lit(None),
-            "flow": pl.col("arrived"),
-            "drops": pl.lit(None),
-        }
-        both = [
-            self.series.select(time_ps="time_ps", since_ps=pl.lit(None), **columns).select(*ROWS).cast(ROWS)
-            for columns in (servers, arriving)
-        ]
-        return pl.concat(both).drop_nulls("subject")
+        server, drops = position("host", self.parts.measured), pl.sum_horizontal(DROPS)
+        servers = as_rows(self.series, server, level="queue_max", flow="served", drops=drops)
+        return pl.concat([servers, as_rows(self.series, server + len(self.parts.measured), flow="arrived")])
 
     @property
     def jobs(self) -> pl.DataFrame:
         """The walks."""
-        end = None if self.in_progress else self.end_ps
-        partly = self.summary.get("interrupted") or self.summary.get("given_up") or self.summary.get("error")
-        outcome = None if self.in_progress else "unfinished" if partly else "finished"
-        return pl.DataFrame(
-            [(str(self.summary.get("app") or JOB), JOB, outcome, 0, end)], tables.JOBS, orient="row"
-        )
+        return self.job(str(self.summary.get("app") or JOB), JOB, "interrupted", "given_up", "error")
 
     @cached_property
     def tasks(self) -> pl.DataFrame:
