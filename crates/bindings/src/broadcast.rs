@@ -1,14 +1,14 @@
 //! Plans and bounds of a broadcast. Topologies and plans are JSON.
 
+use crate::invalid;
+use crate::live::read;
+use crate::scenario::json;
 use broadcast::algorithm::{self, Algorithm};
 use broadcast::bound;
 use broadcast::plan::Plan;
 use broadcast::plan_data::{PlanData, find};
 use broadcast::topology::{NodeId, Topology};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use serde::de::DeserializeOwned;
-use std::fmt::Display;
 
 /// Adds the functions to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -18,16 +18,8 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(broadcast_check, module)?)
 }
 
-fn refused(error: impl Display) -> PyErr {
-    PyValueError::new_err(error.to_string())
-}
-
-fn read<T: DeserializeOwned>(text: &str) -> PyResult<T> {
-    serde_json::from_str(text).map_err(refused)
-}
-
 fn nodes(topology: &Topology, source: &str, destinations: &[String]) -> PyResult<(NodeId, Vec<NodeId>)> {
-    let find = |name: &str| find(topology, name).map_err(refused);
+    let find = |name: &str| find(topology, name).map_err(invalid);
     let destinations = destinations.iter().map(|name| find(name)).collect::<PyResult<_>>()?;
     Ok((find(source)?, destinations))
 }
@@ -51,10 +43,10 @@ fn broadcast_plan(
 ) -> PyResult<String> {
     let topology: Topology = read(topology)?;
     let (source, destinations) = nodes(&topology, source, &destinations)?;
-    let algorithm: Algorithm = algorithm.parse().map_err(refused)?;
+    let algorithm: Algorithm = algorithm.parse().map_err(invalid)?;
     py.detach(|| {
-        let plan = algorithm::plan(algorithm, &topology, source, &destinations, seed).map_err(refused)?;
-        serde_json::to_string(&plan.to_data(&topology)).map_err(refused)
+        let plan = algorithm::plan(algorithm, &topology, source, &destinations, seed).map_err(invalid)?;
+        json(&plan.to_data(&topology))
     })
 }
 
@@ -68,7 +60,7 @@ fn broadcast_bound(
 ) -> PyResult<Vec<u64>> {
     let topology: Topology = read(topology)?;
     let (source, destinations) = nodes(&topology, source, &destinations)?;
-    let rates = py.detach(|| bound::alone(&topology, source, &destinations)).map_err(refused)?;
+    let rates = py.detach(|| bound::alone(&topology, source, &destinations)).map_err(invalid)?;
     Ok(rates.into_iter().map(|rate| rate.as_bps()).collect())
 }
 
@@ -77,5 +69,5 @@ fn broadcast_bound(
 fn broadcast_check(topology: &str, plan: &str) -> PyResult<()> {
     let topology: Topology = read(topology)?;
     let data: PlanData = read(plan)?;
-    Plan::from_data(&data, &topology).map(|_| ()).map_err(refused)
+    Plan::from_data(&data, &topology).map(|_| ()).map_err(invalid)
 }

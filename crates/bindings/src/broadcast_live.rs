@@ -2,6 +2,7 @@
 
 use crate::live::{LiveMember, read};
 use crate::scenario::json;
+use crate::{hold, invalid};
 use broadcast::algorithm::Algorithm;
 use broadcast::topology::Topology;
 use broadcast::transfer::{
@@ -14,7 +15,7 @@ use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use units::{Rate, Time};
 
 /// The job's port that nodes listen on.
@@ -97,7 +98,7 @@ impl Shared {
             unknown: self.unknown,
             ..Config::new(source, destinations, PORT, chunks, self.topology, places)
         };
-        config.check().map_err(|error| PyValueError::new_err(error.to_string()))?;
+        config.check().map_err(invalid)?;
         Ok(config)
     }
 }
@@ -122,7 +123,7 @@ impl BroadcastMember {
     ) -> PyResult<BroadcastMember> {
         let (total, seed) = (config.chunks.bytes(), config.seed);
         let node = Node::new(Arc::new(config), store);
-        let node = node.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let node = node.map_err(invalid)?;
         let board = node.board();
         Ok(BroadcastMember { board, node: Mutex::new(Some(node)), outcome, total, name, seed })
     }
@@ -166,16 +167,10 @@ impl BroadcastMember {
 
     /// Takes part until told to stop; returns the member's report.
     fn run(&self, py: Python<'_>, member: &LiveMember, begin: &str, progress: Py<PyAny>) -> PyResult<String> {
-        let node = self.node.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let node = hold(&self.node).take();
         let node = node.ok_or_else(|| PyValueError::new_err("a member runs once"))?;
-        let job = live::Job {
-            index: 0,
-            name: "broadcast".into(),
-            start: Time::ZERO,
-            background: false,
-            process: Box::new(node),
-        };
-        member.run_jobs(py, begin, (self.name.clone(), self.seed), vec![job], &progress)
+        let host = (self.name.clone(), self.seed);
+        member.run_process(py, begin, host, ("broadcast", Box::new(node)), &progress)
     }
 
     /// Where the transfer stands, as JSON.
@@ -285,7 +280,7 @@ impl From<Receiver> for ReceiverStatus {
 /// The layout of what is at a path, as JSON, without what patterns exclude, and with owners or without.
 #[pyfunction]
 fn broadcast_layout(py: Python<'_>, path: PathBuf, exclude: Vec<String>, owner: bool) -> PyResult<String> {
-    let choice = Choice::without(&exclude).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let choice = Choice::without(&exclude).map_err(invalid)?;
     let choice = choice.owners(owner);
     json(&py.detach(|| files::scan(&path, &choice)).map_err(refused)?)
 }

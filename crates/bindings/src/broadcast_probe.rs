@@ -1,5 +1,6 @@
 //! A host's part in a measurement of bandwidths, and the topology that comes of it.
 
+use crate::hold;
 use crate::live::{LiveMember, read};
 use crate::scenario::json;
 use broadcast::infer::infer;
@@ -10,8 +11,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
-use units::Time;
+use std::sync::{Arc, Mutex};
 
 /// Adds measurements to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -43,16 +43,9 @@ impl ProbeMember {
 
     /// Takes part until told to stop; returns the member's report.
     fn run(&self, py: Python<'_>, member: &LiveMember, begin: &str, progress: Py<PyAny>) -> PyResult<String> {
-        let prober = self.prober.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let prober = hold(&self.prober).take();
         let prober = prober.ok_or_else(|| PyValueError::new_err("a member runs once"))?;
-        let job = live::Job {
-            index: 0,
-            name: "probe".into(),
-            start: Time::ZERO,
-            background: false,
-            process: Box::new(prober),
-        };
-        member.run_jobs(py, begin, (self.name.clone(), 0), vec![job], &progress)
+        member.run_process(py, begin, (self.name.clone(), 0), ("probe", Box::new(prober)), &progress)
     }
 
     /// What it has received, as JSON.

@@ -1,6 +1,7 @@
 //! Remote memory: traces of page faults, what caches of any size make of them, what that costs. Bytes come
 //! and numbers go.
 
+use crate::invalid;
 use ::farmem::cache::Policy;
 use ::farmem::cost::Cost;
 use ::farmem::curve::Curve;
@@ -60,7 +61,7 @@ impl FarmemTrace {
     fn new(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
         let bytes = bytes.to_vec();
         let read = py.detach(|| Trace::read(&bytes).map(|_| ()));
-        read.map(|()| Self(bytes)).map_err(|error| PyValueError::new_err(error.to_string()))
+        read.map(|()| Self(bytes)).map_err(invalid)
     }
 
     /// Bytes of a page, the policy and the pages of the cache that the program had, whether writes were seen.

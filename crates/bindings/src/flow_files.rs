@@ -1,5 +1,6 @@
 //! Coflow traces and flow size distributions, read by the `traffic` crate.
 
+use crate::invalid;
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -36,7 +37,7 @@ fn parse_coflows(text: &[u8]) -> PyResult<Vec<Coflow>> {
 /// The points of a distribution as text: `bytes probability` a line.
 #[pyfunction]
 fn parse_sizes(text: &str) -> PyResult<Vec<(u64, f64)>> {
-    let cdf = sizes::parse(text).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let cdf = sizes::parse(text).map_err(invalid)?;
     Ok(cdf.points().to_vec())
 }
 
@@ -53,5 +54,5 @@ fn published_sizes(name: &str) -> PyResult<Vec<(u64, f64)>> {
 /// Refuses points that are no distribution.
 #[pyfunction]
 fn check_sizes(points: Vec<(u64, f64)>) -> PyResult<()> {
-    Cdf::new(&points).map(|_| ()).map_err(|error| PyValueError::new_err(error.to_string()))
+    Cdf::new(&points).map(|_| ()).map_err(invalid)
 }

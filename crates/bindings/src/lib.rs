@@ -15,7 +15,20 @@ mod quantity;
 mod scenario;
 mod walk;
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use std::fmt::Display;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// What a caller said can't be.
+fn invalid(error: impl Display) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+/// What is in a mutex, even after a panic of another thread.
+fn hold<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// The module `incast._core`.
 #[pymodule]

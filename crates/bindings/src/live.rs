@@ -1,14 +1,15 @@
 //! Members of a live run: bound, told where the others are, run. Addresses, counters and reports are JSON.
 //!
 //! A run holds no Python lock. Several times a second it tells Python how far it is; Python answers whether
-//! to go on. [`LiveMember::run_jobs`] is the way for every part that brings processes of its own.
+//! to go on. [`LiveMember::run_process`] is the way for every part that brings a process of its own.
 
 use crate::scenario::{Checked, json, refused};
+use crate::{hold, invalid};
 use ::scenario::live::Share;
 use bytes::BytesMut;
 use live::seal::{Damaged, HANDSHAKE, Opened, Seal, Secret};
 use live::{Handle, HostAddress, Job, Key, Member, Run, Settings, Table};
-use process::HostId;
+use process::{HostId, Process};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
@@ -16,8 +17,9 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, SystemTime};
+use units::Time;
 
 create_exception!(_core, LiveError, PyException, "A member of a live run that can't run.");
 
@@ -108,17 +110,18 @@ impl LiveMember {
         Ok(LiveMember { member: Mutex::new(Some(member)), handle, address, host })
     }
 
-    /// Runs `jobs` on the host called `name` until told to stop; returns the report as JSON. SIGINT and
-    /// SIGTERM end it in good order.
-    pub(crate) fn run_jobs(
+    /// Runs a process, the only one of its job, on the host called `name` until told to stop; returns the
+    /// report as JSON. SIGINT and SIGTERM end it in good order.
+    pub(crate) fn run_process(
         &self,
         py: Python<'_>,
         begin: &str,
         (name, seed): (String, u64),
-        jobs: Vec<Job>,
+        (job, process): (&str, Box<dyn Process>),
         progress: &Py<PyAny>,
     ) -> PyResult<String> {
-        json(&self.run_report(py, begin, (name, seed), jobs, progress)?)
+        let job = Job { index: 0, name: job.into(), start: Time::ZERO, background: false, process };
+        json(&self.run_report(py, begin, (name, seed), vec![job], progress)?)
     }
 
     fn run_report(
@@ -134,7 +137,7 @@ impl LiveMember {
         let start = SystemTime::UNIX_EPOCH + Duration::from_nanos(start_ns);
         let (key, secret) = (Key(key), Secret(secret));
         let run = Run { table, name, seed, key, secret, start, jobs, signals: true };
-        let member = self.member.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let member = hold(&self.member).take();
         let member = member.ok_or_else(|| LiveError::new_err("a member runs once"))?;
         let mut raised = None;
         let report = py.detach(|| {
@@ -169,13 +172,13 @@ impl LiveSeal {
 
     /// This side's part of the handshake.
     fn say(&self) -> PyResult<[u8; HANDSHAKE]> {
-        self.seal().say().map_err(damaged)
+        self.seal().say().map_err(invalid)
     }
 
     /// The other side's part.
     fn hear(&self, said: &[u8]) -> PyResult<()> {
-        let said = said.try_into().map_err(|_| damaged(Damaged))?;
-        self.seal().hear(said).map_err(damaged)
+        let said = said.try_into().map_err(|_| invalid(Damaged))?;
+        self.seal().hear(said).map_err(invalid)
     }
 
     /// A text as it travels: its length and itself, in frames.
@@ -191,24 +194,20 @@ impl LiveSeal {
     fn open_text(&self, came: &[u8]) -> PyResult<Vec<u8>> {
         let (mut came, mut text) = (BytesMut::from(came), Vec::with_capacity(came.len()));
         let mut seal = self.seal();
-        while let Some(Opened::Content(part)) = seal.open(&mut came).map_err(damaged)? {
+        while let Some(Opened::Content(part)) = seal.open(&mut came).map_err(invalid)? {
             text.extend_from_slice(&part);
         }
         let whole = text
             .split_first_chunk()
             .filter(|(length, text)| came.is_empty() && u64::from_le_bytes(**length) == text.len() as u64);
-        whole.map(|(_, text)| text.to_vec()).ok_or_else(|| damaged(Damaged))
+        whole.map(|(_, text)| text.to_vec()).ok_or_else(|| invalid(Damaged))
     }
 }
 
 impl LiveSeal {
     fn seal(&self) -> MutexGuard<'_, Seal> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        hold(&self.0)
     }
-}
-
-fn damaged(damaged: Damaged) -> PyErr {
-    PyValueError::new_err(damaged.to_string())
 }
 
 fn failed(error: live::Error) -> PyErr {
@@ -216,7 +215,7 @@ fn failed(error: live::Error) -> PyErr {
 }
 
 pub(crate) fn read<T: DeserializeOwned>(text: &str) -> PyResult<T> {
-    serde_json::from_str(text).map_err(|error| PyValueError::new_err(error.to_string()))
+    serde_json::from_str(text).map_err(invalid)
 }
 
 /// Refuses settings that can't be; returns them whole, with defaults.

@@ -3,6 +3,7 @@
 //! A run holds no Python lock. About ten times a second it tells Python how far it is; Python answers
 //! whether to go on, and what it raises stops the run too.
 
+use crate::invalid;
 use pyo3::IntoPyObjectExt;
 use pyo3::conversion::FromPyObjectOwned;
 use pyo3::create_exception;
@@ -62,7 +63,7 @@ pub(crate) fn refused(problem: Problem) -> PyErr {
 }
 
 pub(crate) fn json(value: &impl serde::Serialize) -> PyResult<String> {
-    serde_json::to_string(value).map_err(|error| PyValueError::new_err(error.to_string()))
+    serde_json::to_string(value).map_err(invalid)
 }
 
 /// All nodes and links of a topology.

@@ -2,6 +2,7 @@
 //! whatever happens.
 
 use super::MineOverflowError;
+use crate::hold;
 use ::mine::shelf::Shelf;
 use pyo3::prelude::*;
 use std::fs::File;
@@ -9,7 +10,7 @@ use std::io::{self, Error, ErrorKind};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 
 /// Made with the first block that goes there.
 pub(super) struct Overflow {
@@ -34,7 +35,7 @@ impl Overflow {
 
     /// `MineOverflowError` when something has failed.
     pub(super) fn check(&self) -> PyResult<()> {
-        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let failed = hold(&self.failed).take();
         failed.map_or(Ok(()), |error| {
             let folder = self.folder.display();
             Err(MineOverflowError::new_err(format!(
@@ -52,7 +53,7 @@ impl Overflow {
     }
 
     fn fails(&self, error: Error) {
-        self.failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        hold(&self.failed).get_or_insert(error);
     }
 }
 

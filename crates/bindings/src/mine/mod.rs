@@ -7,6 +7,7 @@ mod journal;
 mod node;
 mod parquet;
 
+use crate::{hold, invalid};
 use ::mine::begun::Begun;
 use ::mine::condense::Kind;
 use ::mine::progress::Progress;
@@ -25,7 +26,7 @@ use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 create_exception!(_core, MineTextError, PyValueError, "A line that is no transaction: its number, message.");
 create_exception!(
@@ -73,7 +74,7 @@ fn mine_return_blocks() {
 /// The least count of a large itemset: of a minimum support as a share, among so many transactions.
 #[pyfunction]
 fn mine_minimum(share: f64, transactions: u64) -> PyResult<u64> {
-    Support::Share(share).minimum(transactions).map_err(|error| PyValueError::new_err(error.to_string()))
+    Support::Share(share).minimum(transactions).map_err(invalid)
 }
 
 /// Transactions as they come: in memory, and in a temporary file what half of `memory` does not hold.
@@ -200,7 +201,7 @@ impl MineTransactions {
         match found {
             Ok((levels, passes)) => Ok(Some(MineItemsets::new(transactions, levels, passes))),
             Err(Unfinished { begun, full }) => {
-                *progress.finished.lock().unwrap_or_else(PoisonError::into_inner) = begun;
+                *hold(&progress.finished) = begun;
                 full.map_or(Ok(None), |full| Err(MineFullError::new_err((full.length, full.before))))
             }
         }
@@ -246,13 +247,13 @@ impl MineProgress {
 
     /// Whether passes were finished, when it was stopped, that a run can go on from.
     fn is_begun(&self) -> bool {
-        self.finished.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+        hold(&self.finished).is_some()
     }
 
     /// Writes them to a file.
     fn keep(&self, py: Python<'_>, place: PathBuf) -> PyResult<()> {
         let write = || {
-            let finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
+            let finished = hold(&self.finished);
             finished.as_ref().map_or(Ok(()), |begun| journal::keep(begun, &place))
         };
         Ok(py.detach(write)?)

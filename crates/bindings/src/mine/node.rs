@@ -4,6 +4,7 @@
 use super::journal::OnDisk;
 use crate::live::{LiveMember, read};
 use crate::scenario::json;
+use crate::{hold, invalid};
 use ::mine::node::{Algorithm, Board, Costs, Derived, Exchange, Node, NodeSetup, Settings};
 use ::mine::single::FOUND_MIN;
 use ::mine::transactions::Transactions;
@@ -15,8 +16,7 @@ use serde::Deserialize;
 use std::fs::File;
 use std::io::{self, BufReader, ErrorKind, Read};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
-use units::Time;
+use std::sync::{Arc, Mutex};
 
 /// The port of the job, by its own number.
 const PORT: u16 = 1;
@@ -72,7 +72,7 @@ impl MineNode {
             },
             ..Settings::new(told.minimum, Vec::new())
         };
-        settings.check().map_err(|error| PyValueError::new_err(error.to_string()))?;
+        settings.check().map_err(invalid)?;
         if told.node >= settings.nodes() {
             return Err(PyValueError::new_err("there is no such node"));
         }
@@ -84,7 +84,7 @@ impl MineNode {
     fn load(&self, py: Python<'_>, place: PathBuf) -> PyResult<()> {
         let transactions =
             py.detach(|| File::open(place).and_then(|file| transactions(BufReader::new(file))))?;
-        *self.given.lock().unwrap_or_else(PoisonError::into_inner) = transactions;
+        *hold(&self.given) = transactions;
         Ok(())
     }
 
@@ -97,7 +97,7 @@ impl MineNode {
         progress: Py<PyAny>,
         journal: PathBuf,
     ) -> PyResult<String> {
-        let transactions = std::mem::take(&mut *self.given.lock().unwrap_or_else(PoisonError::into_inner));
+        let transactions = std::mem::take(&mut *hold(&self.given));
         if transactions.len() != self.settings.derived.transactions[self.me] {
             return Err(PyValueError::new_err("these are not as many transactions as the others believe"));
         }
@@ -111,11 +111,8 @@ impl MineNode {
             board: self.board.clone(),
         };
         let work = Real::new(Arc::clone(&self.settings), self.me, Arc::new(transactions), false);
-        let node = Node::real(setup, work).map_err(|error| PyValueError::new_err(error.to_string()))?;
-        let (name, start) = (format!("node{}", self.me), Time::ZERO);
-        let job =
-            ::live::Job { index: 0, name: "mine".into(), start, background: false, process: Box::new(node) };
-        member.run_jobs(py, begin, (name, 0), vec![job], &progress)
+        let node = Node::real(setup, work).map_err(invalid)?;
+        member.run_process(py, begin, (format!("node{}", self.me), 0), ("mine", Box::new(node)), &progress)
     }
 
     /// How far it is, as JSON.

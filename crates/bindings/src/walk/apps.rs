@@ -1,13 +1,14 @@
 //! What becomes of walks: the applications of [`walk::app`].
 
 use super::{WalkGraph, bytes};
+use crate::hold;
 use ::walk::app::simrank::{DECAY, Fingerprints};
 use ::walk::app::{Tally, communities, corpus, recommend};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 /// Adds the classes and functions to the module.
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -25,10 +26,6 @@ fn paths<'a>(nodes: &'a [u32], offsets: &'a [u64]) -> PyResult<impl Iterator<Ite
         return Err(PyValueError::new_err("offsets ascend and end with the nodes"));
     }
     Ok(offsets.windows(2).map(|ends| &nodes[ends[0] as usize..ends[1] as usize]))
-}
-
-fn hold<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Walks as lines of node numbers.

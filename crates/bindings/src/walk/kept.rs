@@ -4,6 +4,7 @@
 //! The journal is appended to; when it is long, and ends take less, it begins again with a snapshot. It
 //! outlives the process, not the machine: nothing is forced to the disk.
 
+use crate::hold;
 use ::walk::app::Tally;
 use ::walk::journal::{Batch, sound};
 use ::walk::ledger::Ledger;
@@ -12,7 +13,7 @@ use ::walk::store::{Store, decode};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Bytes of walks that wait for the disk at most.
 const BATCH_BYTES: usize = 64 << 10;
@@ -58,7 +59,7 @@ impl Shared {
     }
 
     pub(super) fn hold(&self) -> MutexGuard<'_, Kept> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        hold(&self.0)
     }
 }
 

@@ -7,6 +7,7 @@ mod apps;
 mod kept;
 mod server;
 
+use crate::invalid;
 use ::scenario::kinds::WalkChanges;
 use ::walk::app::Tally;
 use ::walk::app::recommend::same_side;
@@ -159,8 +160,7 @@ pub(crate) fn rule(steps: Option<u32>, stop: Option<f64>, bias: Option<(f64, f64
         (None, Some(stop)) => Length::Stop(stop),
         _ => return Err(PyValueError::new_err("either a number of steps or a probability to stop")),
     };
-    Rule::new(&Walk { length, node2vec: bias, ..Walk::fixed(0) })
-        .map_err(|error| PyValueError::new_err(error.to_string()))
+    Rule::new(&Walk { length, node2vec: bias, ..Walk::fixed(0) }).map_err(invalid)
 }
 
 /// Walks on a graph by one rule, on several threads; the same walks on any number of them.
@@ -209,7 +209,7 @@ impl WalkEngine {
                 block.starts.iter().zip(&block.ends).for_each(|(&start, &end)| tally.add(start, end));
             })
         });
-        walked.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        walked.map_err(invalid)?;
         Ok(rows(py, &mut tally))
     }
 
@@ -230,7 +230,7 @@ impl WalkEngine {
                 offsets.extend(block.offsets()[1..].iter().map(|&offset| before + offset as u64));
             })
         });
-        walked.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        walked.map_err(invalid)?;
         Ok([
             bytes(py, nodes.iter().map(|node| node.to_le_bytes())),
             bytes(py, offsets.iter().map(|offset| offset.to_le_bytes())),
@@ -245,7 +245,7 @@ impl WalkEngine {
             let mut graph = self.graph.write().unwrap_or_else(PoisonError::into_inner);
             Arc::make_mut(&mut graph).apply(&changes).map(drop)
         })
-        .map_err(|error| PyValueError::new_err(error.to_string()))
+        .map_err(invalid)
     }
 }
 

@@ -4,6 +4,7 @@
 use super::bytes;
 use super::kept::{Disk, Shared, left};
 use crate::live::{Begin, LiveMember, read};
+use crate::{hold, invalid};
 use ::scenario::kinds::WalkChanges;
 use ::walk::counters::{Board, Sample, Totals};
 use ::walk::generator::Generation;
@@ -26,7 +27,7 @@ use pyo3::types::PyBytes;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use units::Time;
 
 /// The port of the job, by its own number.
@@ -81,10 +82,6 @@ pub(super) struct WalkServer {
     shown: Mutex<Totals>,
 }
 
-fn hold<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 #[pymethods]
 impl WalkServer {
     /// From what it is told, the owner of each node, the arcs that touch its own nodes, and its starts.
@@ -97,12 +94,10 @@ impl WalkServer {
         starts: PyBuffer<u32>,
     ) -> PyResult<WalkServer> {
         let told: Told = read(told)?;
-        let refuse = |error: String| PyValueError::new_err(error);
         let rule = super::rule(told.steps, told.stop, told.bias)?;
         let settings = settings(&told, &rule);
-        settings.check().map_err(|error| refuse(error.to_string()))?;
-        let partition =
-            Partition::new(owners.to_vec(py)?, told.servers).map_err(|error| refuse(error.to_string()))?;
+        settings.check().map_err(invalid)?;
+        let partition = Partition::new(owners.to_vec(py)?, told.servers).map_err(invalid)?;
         let shape = if told.directed { Shape::directed(told.nodes) } else { Shape::undirected(told.nodes) };
         let (sources, targets) = (arcs.0.to_vec(py)?, arcs.1.to_vec(py)?);
         let ends = || sources.iter().copied().zip(targets.iter().copied());
@@ -115,7 +110,7 @@ impl WalkServer {
                 })
             }
         };
-        let part = part.map_err(|error| refuse(error.to_string()))?;
+        let part = part.map_err(invalid)?;
         let territory = Territory { part, rule, seed: told.seed, fresh: false };
         Ok(WalkServer {
             kept: Shared::new(told.paths),
@@ -155,15 +150,8 @@ impl WalkServer {
             store: Box::new(Disk::new(journal, life, self.kept.clone())),
             board: Arc::clone(&self.board),
         });
-        let (name, start) = (format!("server{}", self.told.server), Time::ZERO);
-        let job = ::live::Job {
-            index: 0,
-            name: "walk".into(),
-            start,
-            background: false,
-            process: Box::new(server),
-        };
-        member.run_jobs(py, begin, (name, self.told.seed), vec![job], &progress)
+        let host = (format!("server{}", self.told.server), self.told.seed);
+        member.run_process(py, begin, host, ("walk", Box::new(server)), &progress)
     }
 
     /// The counters by name.
