@@ -78,7 +78,7 @@ pub mod wire;
 
 pub use context::{Context, Read};
 pub use event::{Addr, CloseReason, Event, HostId, StreamId, TaskId};
-pub use hosts::Hosts;
+pub use hosts::{Hosts, distinct};
 pub use payload::Payload;
 pub use train::Train;
 

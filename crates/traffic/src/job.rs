@@ -3,7 +3,6 @@
 use crate::settings::{AllToAll, Background, Bulk, Carrier, Coflows, Incast, Job, Load, Permutation, Replay};
 use crate::{Cdf, Coflow};
 use process::HostId;
-use std::collections::BTreeSet;
 use units::{Bytes, Problem, Rate};
 
 /// A job of more flows is refused: its plan alone would take gigabytes.
@@ -192,14 +191,8 @@ fn known_pairs(pairs: &[(HostId, HostId)], hosts: &[HostInfo]) -> Result<(), Pro
 }
 
 fn distinct(field: &'static str, members: &[HostId], hosts: &[HostInfo]) -> Result<(), Problem> {
-    let mut seen = BTreeSet::new();
-    for host in members {
-        known(*host, hosts)?;
-        if !seen.insert(host) {
-            return Err(Problem::new(field, format!("host number {} is listed twice", host.0)));
-        }
-    }
-    Ok(())
+    members.iter().try_for_each(|host| known(*host, hosts))?;
+    process::distinct(field, members)
 }
 
 fn group(members: &[HostId], hosts: &[HostInfo]) -> Result<(), Problem> {

@@ -22,6 +22,6 @@ mod time;
 
 pub use bytes::Bytes;
 pub use parse::ParseError;
-pub use problem::{Path, Problem, Step};
+pub use problem::{Path, Problem, Step, in_range};
 pub use rate::{Rate, Serializer};
 pub use time::Time;

@@ -1,6 +1,7 @@
 //! A setting that can't be as it is: the one error of everything that checks what people have set.
 
 use std::fmt::{self, Display, Formatter};
+use std::ops::RangeInclusive;
 
 /// One step of a [`Path`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,6 +103,21 @@ impl Problem {
         path.0.extend(self.path.0);
         Problem { path, message: self.message }
     }
+}
+
+/// Refuses the value of a field that is not in a range, both ends included.
+///
+/// # Errors
+/// What is allowed.
+pub fn in_range<T: Display + PartialOrd>(
+    field: impl Into<Path>,
+    value: T,
+    range: RangeInclusive<T>,
+) -> Result<(), Problem> {
+    if range.contains(&value) {
+        return Ok(());
+    }
+    Err(Problem::new(field, format_args!("{value}: {} to {} are allowed", range.start(), range.end())))
 }
 
 #[cfg(test)]

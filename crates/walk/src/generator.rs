@@ -5,7 +5,7 @@
 //! one that grows and shrinks by steps, one that halves the rate and adds to it.
 
 use serde::{Deserialize, Serialize};
-use units::{Problem, Time};
+use units::{Problem, Time, in_range};
 
 /// When a source sleeps, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,14 +57,10 @@ impl Default for Generation {
 impl Generation {
     /// Refuses what can't work.
     pub(crate) fn check(&self) -> Result<(), Problem> {
-        let within = |field: &'static str, value: u64, most: u64| match value {
-            value if (1..=most).contains(&value) => Ok(()),
-            value => Err(Problem::new(field, format!("{value}: 1 to {most} are allowed"))),
-        };
-        within("batch", self.batch.into(), 1 << 20)?;
-        self.under_way.map_or(Ok(()), |most| within("under_way", most, 1 << 40))?;
+        in_range("batch", self.batch, 1..=1 << 20)?;
+        self.under_way.map_or(Ok(()), |most| in_range("under_way", most, 1..=1 << 40))?;
         if !matches!(self.sleep, Sleep::Never | Sleep::Always) {
-            within("checks", self.checks.into(), 1 << 20)?;
+            in_range("checks", self.checks, 1..=1 << 20)?;
         }
         if self.sleep != Sleep::Never && self.time == Time::ZERO {
             return Err(Problem::new("time", "0s: a sleep is above zero"));

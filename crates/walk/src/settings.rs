@@ -9,7 +9,7 @@ use crate::red::RedSettings;
 use crate::seal::TAG;
 use crate::wire::{DATAGRAM_MAX, HEADER, WALKER};
 use serde::{Deserialize, Serialize};
-use units::{Path, Problem, Time};
+use units::{Path, Problem, Time, in_range};
 
 /// Steps that a walk may have at most.
 pub const STEPS_MAX: u32 = 1 << 24;
@@ -130,25 +130,17 @@ fn refuse(field: impl Into<Path>, message: impl Into<String>) -> Check {
     Err(Problem::new(field, message.into()))
 }
 
-fn within(field: impl Into<Path>, value: u64, least: u64, most: u64) -> Check {
-    if (least..=most).contains(&value) {
-        Ok(())
-    } else {
-        refuse(field, format!("{value}: {least} to {most} are allowed"))
-    }
-}
-
 impl Settings {
     /// Refuses what can't work.
     ///
     /// # Errors
     /// The first field that is wrong.
     pub fn check(&self) -> Result<(), Problem> {
-        within("walks", self.walks.into(), 1, WALKS_MAX.into())?;
-        within("steps_max", self.steps_max.into(), 1, STEPS_MAX.into())?;
-        within("workers", self.workers.into(), 1, 1024)?;
-        within("burst", self.derived.burst.into(), 1, 1 << 16)?;
-        within("limit", self.limit, 1, 1 << 32)?;
+        in_range("walks", self.walks, 1..=WALKS_MAX)?;
+        in_range("steps_max", self.steps_max, 1..=STEPS_MAX)?;
+        in_range("workers", self.workers, 1..=1024)?;
+        in_range("burst", self.derived.burst, 1..=1 << 16)?;
+        in_range("limit", self.limit, 1..=1 << 32)?;
         self.check_queue().map_err(|message| Problem::new("queue", message))?;
         self.check_loss().map_err(|problem| problem.within("loss"))?;
         self.generation.check().map_err(|problem| problem.within("generation"))?;
@@ -191,16 +183,16 @@ impl Settings {
         if self.loss.window.is_some_and(|(from, to)| from == Time::ZERO || to <= from) {
             return refuse("window", "0 < least < greatest age");
         }
-        within("attempts", self.loss.attempts.into(), 1, u16::MAX.into())
+        in_range("attempts", self.loss.attempts, 1..=u16::MAX)
     }
 
     fn check_datagrams(&self) -> Check {
-        within(["datagrams", "walkers"], self.datagrams.walkers.into(), 1, u64::from(u16::MAX))?;
+        in_range(["datagrams", "walkers"], self.datagrams.walkers, 1..=u16::MAX.into())?;
         let bytes = self.derived.datagram_bytes;
         // A walker with all that is optional, and a header with a tag.
         let least = HEADER + TAG + WALKER + 8;
         // It is what the MTU of the servers leaves.
-        within("servers", bytes as u64, least as u64, DATAGRAM_MAX as u64)?;
+        in_range("servers", bytes, least..=DATAGRAM_MAX)?;
         let longest = least + 2 + 4 * (self.steps_max as usize + 1);
         if self.derived.paths && longest > bytes {
             let fit = (bytes - least - 2) / 4;

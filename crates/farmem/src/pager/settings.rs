@@ -3,7 +3,7 @@
 use crate::cache::Policy;
 use crate::local::Setting;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Problem, Time};
+use units::{Bytes, Problem, Time, in_range};
 
 /// When a fault sends back the pages that leave for the one it needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -86,18 +86,14 @@ impl Settings {
     /// # Errors
     /// The first that is wrong.
     pub fn check(&self) -> Result<(), Problem> {
-        let within = |field: &'static str, value: u64, least: u64, most: u64| {
-            let message = || format!("{value}: {least} to {most} is allowed");
-            if (least..=most).contains(&value) { Ok(()) } else { Err(Problem::new(field, message())) }
-        };
         let Setting { capacity, read_ahead, pages_a_request, .. } = self.local;
-        within("local", capacity.into(), 1, (1 << 31) - 1)?;
-        within("read_ahead", read_ahead.into(), 0, u64::from(REQUEST_MAX) - 1)?;
-        within("pages_a_request", pages_a_request.into(), 1, REQUEST_MAX.into())?;
-        within("page", self.page.get(), 1, 2 << 20)?;
+        in_range("local", capacity, 1..=(1 << 31) - 1)?;
+        in_range("read_ahead", read_ahead, 0..=REQUEST_MAX - 1)?;
+        in_range("pages_a_request", pages_a_request, 1..=REQUEST_MAX)?;
+        in_range("page", self.page.get(), 1..=2 << 20)?;
         match self.write_back {
             WriteBack::Before => Ok(()),
-            WriteBack::After => within("write_buffer", self.write_buffer.into(), 1, 1 << 20),
+            WriteBack::After => in_range("write_buffer", self.write_buffer, 1..=1 << 20),
         }
     }
 }

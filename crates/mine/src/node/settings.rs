@@ -6,7 +6,7 @@
 //! "A fast distributed algorithm for mining association rules" (FDM), PDIS 1996.
 
 use serde::{Deserialize, Serialize};
-use units::Problem;
+use units::{Problem, in_range};
 
 /// How candidates are shared out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -128,9 +128,7 @@ impl Settings {
     pub fn check(&self) -> Result<(), Problem> {
         let refuse = |field: &'static str, message: String| Err(Problem::new(field, message));
         let nodes = self.derived.transactions.len();
-        if !(1..=NODES_MAX).contains(&nodes) {
-            return refuse("nodes", format!("{nodes}: 1 to {NODES_MAX} are allowed"));
-        }
+        in_range("nodes", nodes, 1..=NODES_MAX)?;
         if self.total() >= u64::from(u32::MAX) {
             return refuse("transactions", format!("{}: fewer than 2^32 - 1 are allowed", self.total()));
         }

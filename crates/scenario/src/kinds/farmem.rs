@@ -7,12 +7,12 @@ use farmem::pager::{
     Board, Fault, Memory, Order, Outcome, Pattern, Program, Recorded, Settings, Shape, ThreadAccesses,
 };
 use farmem::trace::Trace;
-use process::{Addr, HostId, Hosts, rng};
+use process::{Addr, HostId, Hosts, distinct, rng};
 use record::Error;
 use record::rows::{self, ProgramOutcome};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use units::{Bytes, Path, Problem, Time};
+use units::{Bytes, Path, Problem, Time, in_range};
 
 /// Programs on remote memory.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -147,11 +147,7 @@ fn check_hosts(programs: &[HostId], memory: &[HostId]) -> Result<(), Problem> {
         if hosts.is_empty() {
             return wrong(field, "no host: at least one is needed");
         }
-        let mut sorted = hosts.to_vec();
-        sorted.sort_unstable();
-        if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-            return wrong(field, format!("host number {} stands there twice", pair[0].0));
-        }
+        distinct(field, hosts)?;
     }
     match memory.iter().find(|host| programs.contains(host)) {
         Some(host) => wrong("memory", format!("host number {} runs a program: its memory is local", host.0)),
@@ -200,9 +196,7 @@ fn settings(spec: &Farmem, footprint: u64) -> Result<Settings, Problem> {
         let of = format!("{pages} pages of {page} bytes");
         return wrong("local", format!("{of}: at least one and fewer than 2^31 are allowed"));
     }
-    if !(1.0..=1000.0).contains(&spec.compression) {
-        return wrong("compression", format!("{}: 1 to 1000 is allowed", spec.compression));
-    }
+    in_range("compression", spec.compression, 1.0..=1000.0)?;
     Ok(Settings {
         local: Setting { capacity: pages as u32, ..spec.paging },
         page: Bytes::new((page as f64 / spec.compression).ceil() as u64),
@@ -218,24 +212,15 @@ fn pattern(spec: &Farmem) -> Result<Accesses, Problem> {
     match &spec.pattern {
         FarmemPattern::Trace { words } => recorded(words, page),
         FarmemPattern::Accesses { order, size, accesses, writes, compute, threads } => {
-            if let Order::Zipf(skew) = order
-                && !(0.01..=10.0).contains(skew)
-            {
-                return wrong(["pattern", "skew"], format!("{skew}: 0.01 to 10 is allowed"));
+            if let Order::Zipf(skew) = order {
+                in_range(["pattern", "skew"], *skew, 0.01..=10.0)?;
             }
             let pages = size.get().div_ceil(page);
             if !(1..=PAGES_MAX).contains(&pages) {
                 return wrong(["pattern", "size"], format!("{pages} pages: 1 to {PAGES_MAX} are allowed"));
             }
-            if !(1..=ACCESSES_MAX).contains(accesses) {
-                return wrong(
-                    ["pattern", "accesses"],
-                    format!("{accesses}: 1 to {ACCESSES_MAX} are allowed"),
-                );
-            }
-            if !(0.0..=1.0).contains(writes) {
-                return wrong(["pattern", "writes"], format!("{writes}: 0 to 1 is allowed"));
-            }
+            in_range(["pattern", "accesses"], *accesses, 1..=ACCESSES_MAX)?;
+            in_range(["pattern", "writes"], *writes, 0.0..=1.0)?;
             let (shape, pages, times) = (Shape::Ordered(*order), pages as u32, *accesses);
             made(Pattern { shape, pages, times, writes: *writes, compute: *compute }, *threads)
         }
@@ -247,9 +232,7 @@ fn pattern(spec: &Farmem) -> Result<Accesses, Problem> {
                     format!("{kernel}: an odd number up to {matrix} is allowed"),
                 );
             }
-            if !(1..=TIMES_MAX).contains(times) {
-                return wrong(["pattern", "times"], format!("{times}: 1 to {TIMES_MAX} are allowed"));
-            }
+            in_range(["pattern", "times"], *times, 1..=TIMES_MAX)?;
             if row.saturating_mul(u64::from(*matrix)).div_ceil(page) > PAGES_MAX / 2 {
                 return wrong(["pattern", "matrix"], format!("{matrix}: more than {PAGES_MAX} pages"));
             }

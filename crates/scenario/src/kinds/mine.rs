@@ -7,7 +7,7 @@ use ::mine::quest::{Generator, Quest};
 use ::mine::support::Support;
 use ::mine::transactions::Transactions;
 use ::mine::work::{Modelled, Profile, Real};
-use process::{Addr, HostId, Hosts, Process};
+use process::{Addr, HostId, Hosts, Process, distinct};
 use record::Error;
 use record::rows::MinePass;
 use serde::{Deserialize, Serialize};
@@ -73,14 +73,7 @@ impl Kind for Mine {
     fn cast(&self, place: &mut Place<'_>) -> Result<Cast, Problem> {
         let Place { index, port, seed, .. } = *place;
         let hosts = place.names.all(&self.nodes, "nodes")?;
-        let mut sorted = hosts.clone();
-        sorted.sort_unstable();
-        if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(Problem::new(
-                "nodes",
-                format!("host number {} stands there twice: one node a host", pair[0].0),
-            ));
-        }
+        distinct("nodes", &hosts)?;
         if hosts.is_empty() {
             return Err(Problem::new("nodes", "no host: at least one is needed"));
         }

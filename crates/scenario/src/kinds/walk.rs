@@ -2,7 +2,7 @@
 //! `walks_series`.
 
 use super::kind::{Cast, Kind, Out, Place, Processes, Shown, read};
-use process::{Addr, HostId, Hosts};
+use process::{Addr, HostId, Hosts, distinct};
 use rand::RngExt;
 use record::{Error, rows};
 use serde::{Deserialize, Serialize};
@@ -159,14 +159,7 @@ fn check_servers(servers: &[HostId], spec: &Walk) -> Result<(), Problem> {
     if servers.is_empty() || servers.len() >= usize::from(u16::MAX) {
         return Err(Problem::new("servers", format!("{} servers: 1 to 65534 are allowed", servers.len())));
     }
-    let mut sorted = servers.to_vec();
-    sorted.sort_unstable();
-    if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-        return Err(Problem::new(
-            "servers",
-            format!("host number {} stands there twice: one server a host", pair[0].0),
-        ));
-    }
+    distinct("servers", servers)?;
     if ![1, servers.len()].contains(&spec.costs.len()) {
         let message = format!("{} for {} servers: one, or one for each", spec.costs.len(), servers.len());
         return Err(Problem::new("costs", message));

@@ -1,10 +1,10 @@
 //! The settings of a job of calls, and which of them can't run.
 
 use crate::Cdf;
-use process::{HostId, Hosts};
+use process::{HostId, Hosts, distinct};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use units::{Problem, Time};
+use units::{Problem, Time, in_range};
 
 /// Calls of a client, at most: each is a row of a table.
 pub const CALLS_MAX: u64 = 10_000_000;
@@ -81,11 +81,9 @@ impl Rpc<String> {
 impl Arrivals {
     fn check(&self) -> Result<(), Problem> {
         match *self {
-            Arrivals::Closed { callers, .. } if !(1..=CALLERS_MAX).contains(&callers) => {
-                Err(Problem::new("callers", format!("{callers}: 1 to {CALLERS_MAX} are allowed")))
-            }
+            Arrivals::Closed { callers, .. } => in_range("callers", callers, 1..=CALLERS_MAX),
             Arrivals::Open { every: Time::ZERO } => Err(Problem::new("every", "it must be longer than 0")),
-            _ => Ok(()),
+            Arrivals::Open { .. } => Ok(()),
         }
     }
 }
@@ -94,22 +92,13 @@ impl Rpc {
     pub(super) fn check(&self) -> Result<(), Problem> {
         let refuse = |field: &'static str, message: String| Err(Problem::new(field, message));
         for (field, hosts) in [("clients", &self.clients), ("servers", &self.servers)] {
-            let mut sorted = hosts.clone();
-            sorted.sort_unstable();
-            if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-                return refuse(field, format!("host number {} is listed twice", pair[0].0));
-            }
+            distinct(field, hosts)?;
             if hosts.is_empty() {
                 return refuse(field, "is empty: at least one host is needed".into());
             }
         }
-        if !(1..=CALLS_MAX).contains(&self.calls) {
-            return refuse("calls", format!("{}: 1 to {CALLS_MAX} are allowed", self.calls));
-        }
-        if !(1..=CONNECTIONS_MAX).contains(&self.connections) {
-            let message = format!("{}: 1 to {CONNECTIONS_MAX} are allowed", self.connections);
-            return refuse("connections", message);
-        }
+        in_range("calls", self.calls, 1..=CALLS_MAX)?;
+        in_range("connections", self.connections, 1..=CONNECTIONS_MAX)?;
         self.arrivals.check().map_err(|problem| problem.within("arrivals"))?;
         for client in &self.clients {
             let others = self.servers.iter().filter(|server| *server != client).count();
