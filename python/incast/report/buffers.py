@@ -98,7 +98,7 @@ def _figure(
     lines = {line: frame for line, frame in lines.items() if frame.height}
     if not lines:
         return []
-    end, cut = shared_axis({line: _last(frame) for line, frame in lines.items()})
+    end, cut = shared_axis({line: points.most(frame, "time_ps") for line, frame in lines.items()})
     panels = []
     for column, name in columns:
         curves = []
@@ -110,9 +110,3 @@ def _figure(
     keys = tuple(Key(line, colors[line]) for line in lines) if len(lines) > 1 else ()
     said = [note, f"Of {next(iter(lines))}." if len(lines) == 1 else "", cut]
     return [Figure(title, tuple(panels), keys, " ".join(filter(None, said)))] if panels else []
-
-
-def _last(frame: pl.DataFrame) -> int:
-    last = frame["time_ps"].max()
-    assert isinstance(last, int)
-    return last

@@ -6,7 +6,7 @@ import polars as pl
 
 from incast import text
 from incast.report import charts, points
-from incast.report.parts import Columns, Drawn, Figure, Key, Table, listed
+from incast.report.parts import Columns, Drawn, Figure, Table, listed, numbered, suffix
 from incast.report.run import Run
 
 HOSTS_MAX = 8
@@ -20,27 +20,17 @@ def copying(drawn: list[Drawn]) -> list[Figure]:
     several = len(drawn) > 1
     found = []
     for each in drawn:
-        for name, hosts, series in jobs(each.run):
-            named = ", ".join([*([each.run.name] if several else []), *([name] if name else [])])
-            found += figures(hosts, series, f", {named}" if named else "")
+        for name, (hosts, series) in each.run.by_job("broadcasts", "broadcasts_series"):
+            found += figures(hosts, series, suffix(each.run.name * several, name))
     return found
 
 
 def receivers(run: Run) -> list[Table]:
     """A table of hosts for each broadcast."""
-    return [table(hosts, f" of {name}" if name else "") for name, hosts, _ in jobs(run)]
+    return [table(hosts, f" of {name}" if name else "") for name, (hosts,) in run.by_job("broadcasts")]
 
 
-def jobs(run: Run) -> list[tuple[str, pl.DataFrame, pl.DataFrame]]:
-    """Name, hosts and samples of each broadcast; without a name where there is one only."""
-    hosts, series = run.table("broadcasts"), run.table("broadcasts_series")
-    names = hosts["job"].unique(maintain_order=True).to_list()
-    return [
-        (name if len(names) > 1 else "", hosts.filter(job=name), series.filter(job=name)) for name in names
-    ]
-
-
-def figures(hosts: pl.DataFrame, series: pl.DataFrame, suffix: str = "") -> list[Figure]:
+def figures(hosts: pl.DataFrame, series: pl.DataFrame, of: str = "") -> list[Figure]:
     """What receivers have, and how fast it comes."""
     series = series.drop_nulls(["host", "time_ps"]).sort("time_ps")
     came = hosts.filter(pl.col("received_bytes") > 0).sort("complete_ps", "host", nulls_last=True)
@@ -49,8 +39,7 @@ def figures(hosts: pl.DataFrame, series: pl.DataFrame, suffix: str = "") -> list
     if not names:
         return []
     shown = spread(names)
-    last = series["time_ps"].max()
-    end = max(1, last if isinstance(last, int) else 1)
+    end = max(1, points.most(series, "time_ps"))
     has, rates = [], []
     for color, host in enumerate(shown):
         own = series.filter(host=host)
@@ -65,8 +54,7 @@ def figures(hosts: pl.DataFrame, series: pl.DataFrame, suffix: str = "") -> list
         ("", charts.lines(has, ("has", "size"), "receiver", end)),
         ("", charts.lines(rates, ("receives", "rate"), "receiver", end, steps=True)),
     )
-    keys = tuple(Key(host, color) for color, host in enumerate(shown))
-    return [Figure(f"Receivers of a broadcast{suffix}", panels, keys, note)]
+    return [Figure(f"Receivers of a broadcast{of}", panels, numbered(shown), note)]
 
 
 def spread(names: list[str]) -> list[str]:
@@ -77,7 +65,7 @@ def spread(names: list[str]) -> list[str]:
     return [names[round(index * (len(names) - 1) / steps)] for index in range(HOSTS_MAX)]
 
 
-def table(hosts: pl.DataFrame, suffix: str = "") -> Table:
+def table(hosts: pl.DataFrame, of: str = "") -> Table:
     """A row a host: how it fared, what came and what it passed on. Those that failed come first."""
     fared = pl.col("outcome") == "complete"
     rows = hosts.sort(fared, "complete_ps", "host", descending=[False, True, False], nulls_last=True)
@@ -93,4 +81,4 @@ def table(hosts: pl.DataFrame, suffix: str = "") -> Table:
         "damaged chunks": lambda row: text.count(row["damaged"]),
         "plans": lambda row: text.count(row["plans"]),
     }
-    return listed(f"Hosts of a broadcast{suffix}", rows, columns, "host", shown=_ROWS_MAX)
+    return listed(f"Hosts of a broadcast{of}", rows, columns, "host", shown=_ROWS_MAX)

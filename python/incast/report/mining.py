@@ -13,9 +13,7 @@ _ROWS_MAX = 40
 
 def passes(run: Run) -> list[Table]:
     """A table of passes for each job that mines."""
-    all_passes = run.table("passes")
-    names = all_passes["job"].unique(maintain_order=True).to_list()
-    return [table(all_passes.filter(job=name), f" of {name}" if len(names) > 1 else "") for name in names]
+    return [table(passes, f" of {name}" if name else "") for name, (passes,) in run.by_job("passes")]
 
 
 def table(passes: pl.DataFrame, suffix: str = "") -> Table:

@@ -7,7 +7,7 @@ import polars as pl
 from incast import text
 from incast.report import charts, points
 from incast.report.curves import Curve, cdfs, over_seeds, times
-from incast.report.parts import Columns, Drawn, Figure, Key, Table, listed
+from incast.report.parts import Columns, Drawn, Figure, Table, legend, listed
 from incast.report.run import Run
 
 _BUCKETS = 120
@@ -50,7 +50,7 @@ def _stall(drawn: list[Drawn]) -> list[Figure]:
         programs = each.run.table("programs").drop_nulls(["start_ps"])
         if not faults.height or not programs.height:
             continue
-        last = max(_latest(programs, "end_ps"), _latest(faults, "start_ps"))
+        last = max(points.most(programs, "end_ps"), points.most(faults, "start_ps"))
         end = max(end, last)
         told = faults.with_columns(time_ps=pl.col("start_ps") + pl.col("latency_ps"))
         # Results of earlier versions do not say it: programs had one thread.
@@ -61,13 +61,7 @@ def _stall(drawn: list[Drawn]) -> list[Figure]:
     if not curves:
         return []
     chart = charts.lines(curves, ("time in faults", "%"), "choice", end, steps=True, top=100)
-    keys = tuple(Key(name, color) for name, color, _ in curves) if len(curves) > 1 else ()
-    return [Figure("Part of the time that programs wait for pages", (("", chart),), keys)]
-
-
-def _latest(frame: pl.DataFrame, column: str) -> int:
-    value = frame[column].max()
-    return value if isinstance(value, int) else 0
+    return [Figure("Part of the time that programs wait for pages", (("", chart),), legend(curves))]
 
 
 def programs(run: Run) -> list[Table]:

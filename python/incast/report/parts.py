@@ -5,7 +5,7 @@ Here are their forms only. What a table or a figure shows is in the module that 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -103,6 +103,21 @@ def listed(
         for row in frame.head(shown).iter_rows(named=True)
     )
     return Table(caption, tuple(columns), rows, left, more_than(frame.height, word, shown))
+
+
+def numbered(names: Iterable[str]) -> tuple[Key, ...]:
+    """A legend of names, each with the colour of its position."""
+    return tuple(Key(name, color) for color, name in enumerate(names))
+
+
+def legend(curves: Sequence[tuple[str, int, Any]]) -> tuple[Key, ...]:
+    """The legend of curves, which begin with their name and colour; a single one needs none."""
+    return tuple(Key(name, color) for name, color, _ in curves) if len(curves) > 1 else ()
+
+
+def suffix(*names: str) -> str:
+    """What a title ends with, to tell runs or jobs apart; empty names say nothing."""
+    return "".join(f", {name}" for name in names if name)
 
 
 def cells(*texts: str) -> tuple[Cell, ...]:

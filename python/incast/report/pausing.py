@@ -5,7 +5,7 @@ import polars as pl
 from incast import text
 from incast.network.pauses import causes, why
 from incast.report import charts, points
-from incast.report.parts import Columns, Drawn, Figure, Key, Table, listed
+from incast.report.parts import Columns, Drawn, Figure, Table, legend, listed, suffix
 from incast.report.run import Run
 
 _LINES_MAX = 5
@@ -14,10 +14,10 @@ _BUCKETS = 100
 
 def pausing(drawn: list[Drawn]) -> list[Figure]:
     """A figure for each run that had pauses."""
-    return [figure for d in drawn for figure in _pausing(d.run, f", {d.run.name}" * (len(drawn) > 1))]
+    return [figure for d in drawn for figure in _pausing(d.run, suffix(d.run.name * (len(drawn) > 1)))]
 
 
-def _pausing(run: Run, suffix: str) -> list[Figure]:
+def _pausing(run: Run, of: str) -> list[Figure]:
     series = run.table("pauses_series")
     end = series["time_ps"].max()
     longest = series.group_by("port", "class").agg(pl.col("paused_ps").sum()).filter(pl.col("paused_ps") > 0)
@@ -32,10 +32,10 @@ def _pausing(run: Run, suffix: str) -> list[Figure]:
             (f"{port} class {number}", color, paused.select("time_ps", y=pl.col("paused_ps") / 1e10))
         )
     chart = charts.lines(curves, ("time paused", "%"), "port and class", end, steps=True)
-    keys = tuple(Key(name, color) for name, color, _ in curves) if len(curves) > 1 else ()
     left = f"The {len(curves)} longest of {order.height}." if order.height > len(curves) else ""
     alone = f"Of {curves[0][0]}." if len(curves) == 1 else ""
-    return [Figure(f"Pauses by port and class{suffix}", (("", chart),), keys, left or alone, _causes(run))]
+    title = f"Pauses by port and class{of}"
+    return [Figure(title, (("", chart),), legend(curves), left or alone, _causes(run))]
 
 
 def _causes(run: Run) -> Table:

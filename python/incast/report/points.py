@@ -115,6 +115,13 @@ def maxima(series: pl.DataFrame, time: str, column: str, end: int, buckets: int 
     )
 
 
+def most(frame: pl.DataFrame, column: str) -> int:
+    """The greatest whole number of a column; 0 where there is none."""
+    found = frame[column].max()
+    assert found is None or isinstance(found, int)
+    return found or 0
+
+
 def _ranks(count: int, points: int) -> list[int]:
     """Positions in `count` sorted values: evenly spread, then ever denser towards the end."""
     if count <= points:

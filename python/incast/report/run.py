@@ -30,6 +30,14 @@ class Run:
         """The table, with every column of `load.TABLES`; empty where the run has none."""
         return self.tables[name]
 
+    def by_job(self, *tables: str) -> list[tuple[str, list[pl.DataFrame]]]:
+        """Rows of tables by the jobs of the first, with their names; one job alone goes without its name."""
+        found = [self.table(name) for name in tables]
+        names = found[0]["job"].unique(maintain_order=True).to_list()
+        return [
+            (name if len(names) > 1 else "", [frame.filter(job=name) for frame in found]) for name in names
+        ]
+
     @property
     def seed(self) -> int:
         """The seed of the run."""

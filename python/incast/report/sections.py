@@ -111,10 +111,10 @@ def all_classes(run: Run) -> pl.DataFrame:
 
 def _queue(port: str, drawn: list[Drawn], series: dict[str, pl.DataFrame]) -> Figure:
     samples = {n: s.filter(pl.col("port") == port) for n, s in series.items()}
-    peaks = {n: _last(s.sort("queue_bytes"), "queue_bytes") for n, s in samples.items()}
+    peaks = {n: points.most(s, "queue_bytes") for n, s in samples.items()}
     high = max(peaks.values())
     low = min((p for p in peaks.values() if p), default=0)
-    ends = {n: _last(s, "time_ps") for n, s in series.items()}
+    ends = {n: points.most(s, "time_ps") for n, s in series.items()}
     late = max(ends.values())
     own = high > _OWN_SCALE * low
     own_time = late > _OWN_TIME * min((e for e in ends.values() if e), default=0)
@@ -138,12 +138,6 @@ def _queue(port: str, drawn: list[Drawn], series: dict[str, pl.DataFrame]) -> Fi
     notes = [f"The panels differ in their scale of {differ}."] if differ and len(panels) > 1 else []
     notes += [f"Not sampled in {text.listed(absent)}."] if absent else []
     return Figure(f"Queue at {port}", tuple(panels), note=" ".join(notes))
-
-
-def _last(frame: pl.DataFrame, column: str) -> int:
-    value = frame[column].max() if frame.height else 0
-    assert value is None or isinstance(value, int)
-    return value or 0
 
 
 def _first_upper(sentence: str) -> str:

@@ -6,7 +6,7 @@ from incast import text
 from incast.report import charts, points
 from incast.report.charts import Chart
 from incast.report.foreground import foreground_flows
-from incast.report.parts import Drawn, Figure, Key
+from incast.report.parts import Drawn, Figure, numbered
 from incast.report.run import Run
 
 _FLOWS_MAX = 5
@@ -43,7 +43,7 @@ def _flows(run: Run, suffix: str) -> list[Figure]:
     names = {row["flow"]: _flow_name(row) for row in slowest.iter_rows(named=True)}
     if not names:
         return []
-    end = _end(series)
+    end = max(1, points.most(series, "time_ps"))
     panels = []
     for column, title in _FLOW_COLUMNS:
         curves = []
@@ -54,7 +54,8 @@ def _flows(run: Run, suffix: str) -> list[Figure]:
     note = f"The {len(names)} slowest of {text.plural(sampled.len(), 'sampled flow')}." * (
         sampled.len() > len(names)
     )
-    return [Figure(f"Congestion window and round-trip time{suffix}", tuple(panels), _keys(names), note)]
+    head = f"Congestion window and round-trip time{suffix}"
+    return [Figure(head, tuple(panels), numbered(names.values()), note)]
 
 
 def _flow_name(row: dict[str, object]) -> str:
@@ -70,7 +71,7 @@ def _hosts(run: Run, suffix: str) -> list[Figure]:
         return []
     traffic = pl.col("received_bytes") + pl.col("sent_bytes")
     shown = busy.sort(traffic, "host", descending=[True, False])["host"].head(_HOSTS_MAX).to_list()
-    end = _end(series)
+    end = max(1, points.most(series, "time_ps"))
     of_host = {
         host: points.rates(series.filter(pl.col("host") == host), "time_ps", columns, end, _BUCKETS)
         for host in shown
@@ -84,9 +85,7 @@ def _hosts(run: Run, suffix: str) -> list[Figure]:
             ]
             panels += _panel(curves, title, "host", end, steps=True)
     note = f"The {len(shown)} of {text.plural(totals.height, 'host')} with the most traffic."
-    figure = Figure(
-        f"Hosts{suffix}", tuple(panels), _keys(dict(enumerate(shown))), note * (totals.height > len(shown))
-    )
+    figure = Figure(f"Hosts{suffix}", tuple(panels), numbered(shown), note * (totals.height > len(shown)))
     return [figure]
 
 
@@ -101,13 +100,3 @@ def _panel(
     known = [(name, color, line.drop_nulls()) for name, color, line in curves]
     known = [each for each in known if each[2].height]
     return [("", charts.lines(known, title, legend, end, steps))] if known else []
-
-
-def _keys(names: dict[int, str]) -> tuple[Key, ...]:
-    return tuple(Key(name, index) for index, name in enumerate(names.values()))
-
-
-def _end(series: pl.DataFrame) -> int:
-    last = series["time_ps"].max()
-    assert isinstance(last, int)
-    return max(last, 1)

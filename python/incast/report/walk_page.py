@@ -25,11 +25,11 @@ TITLES = {
 
 def render(folder: Path) -> str:
     """The whole page."""
-    run = load_tables(folder, ("walks", "walks_series"))
+    run = load_tables(folder, walking.TABLES)
     book = html.Book()
     figures = [
         book.add(figure)
-        for _, walks, series in walking.jobs(run)
+        for _, (walks, series) in run.by_job(*walking.TABLES)
         for figure in walking.figures(walks, series, walking.thresholds(run, "walk"))
     ]
     notes = list(run.notes)

@@ -12,9 +12,10 @@ import polars as pl
 from incast import text
 from incast.report import charts, points
 from incast.report.charts import Chart
-from incast.report.parts import Columns, Drawn, Figure, Key, Row, Table, listed
+from incast.report.parts import Columns, Drawn, Figure, Row, Table, listed, numbered, suffix
 from incast.report.run import Run
 
+TABLES = ("walks", "walks_series")
 SERVERS_MAX = 6
 """Servers that are drawn: those that dropped most."""
 _ROWS_MAX = 40
@@ -30,10 +31,9 @@ def walking(drawn: list[Drawn]) -> list[Figure]:
     several = len(drawn) > 1
     found = []
     for each in drawn:
-        for name, walks, series in jobs(each.run):
-            named = ", ".join([*([each.run.name] if several else []), *([name] if name else [])])
+        for name, (walks, series) in each.run.by_job(*TABLES):
             levels = thresholds(each.run, str(walks["job"][0]))
-            found += figures(walks, series, levels, f", {named}" if named else "")
+            found += figures(walks, series, levels, suffix(each.run.name * several, name))
     return found
 
 
@@ -56,21 +56,12 @@ def thresholds(run: Run, job: str) -> list[tuple[str, float]]:
 
 def servers(run: Run) -> list[Table]:
     """A table of servers for each job of random walks."""
-    found = jobs(run)
-    return [table(walks, series, f" of {name}" if name else "") for name, walks, series in found]
-
-
-def jobs(run: Run) -> list[tuple[str, pl.DataFrame, pl.DataFrame]]:
-    """Name, servers and samples of each job; without a name where there is one only."""
-    walks, series = run.table("walks"), run.table("walks_series")
-    names = walks["job"].unique(maintain_order=True).to_list()
-    return [
-        (name if len(names) > 1 else "", walks.filter(job=name), series.filter(job=name)) for name in names
-    ]
+    found = run.by_job(*TABLES)
+    return [table(walks, series, f" of {name}" if name else "") for name, (walks, series) in found]
 
 
 def figures(
-    walks: pl.DataFrame, series: pl.DataFrame, levels: list[tuple[str, float]], suffix: str = ""
+    walks: pl.DataFrame, series: pl.DataFrame, levels: list[tuple[str, float]], of: str = ""
 ) -> list[Figure]:
     """Queues, drops and speed of a job's servers."""
     series = series.drop_nulls(["host", "time_ps"]).with_columns(
@@ -81,34 +72,27 @@ def figures(
     worst = walks.sort(pl.sum_horizontal(_CAUSES), "host", descending=[True, False]).head(SERVERS_MAX)
     shown = [host for host in walks["host"] if host in set(worst["host"])]
     of_host = {host: series.filter(host=host) for host in shown}
-    end = max(1, _most(series, "time_ps"))
+    end = max(1, points.most(series, "time_ps"))
     note = ""
     if walks.height > len(shown):
         note = f"The {len(shown)} of {text.plural(walks.height, 'server')} that dropped most walkers."
     colors = {host: index for index, host in enumerate(shown)}
     top, inside = _top(of_host, levels)
     queues = _queues(of_host, end, top, inside)
-    found = [Figure(f"Queues of servers{suffix}", queues, note=_queue_note(levels, inside, note))]
+    found = [Figure(f"Queues of servers{of}", queues, note=_queue_note(levels, inside, note))]
     drops = _drops(of_host, end)
     if drops:
-        keys = tuple(Key(name, index) for index, (_, name) in enumerate(_PLACES))
-        found.append(Figure(f"Drops by server and birthplace{suffix}", drops, keys, note))
-    keys = tuple(Key(host, index) for host, index in colors.items())
-    return [*found, Figure(f"Speed of servers{suffix}", _speeds(of_host, colors, end), keys, note)]
-
-
-def _most(series: pl.DataFrame, column: str) -> int:
-    """The most of a column; 0 of a server that died before it was sampled."""
-    most = series[column].max()
-    assert most is None or isinstance(most, int)
-    return most or 0
+        keys = numbered(name for _, name in _PLACES)
+        found.append(Figure(f"Drops by server and birthplace{of}", drops, keys, note))
+    speeds = _speeds(of_host, colors, end)
+    return [*found, Figure(f"Speed of servers{of}", speeds, numbered(colors), note)]
 
 
 def _top(
     of_host: dict[str, pl.DataFrame], levels: list[tuple[str, float]]
 ) -> tuple[float, list[tuple[str, float]]]:
     """Where the axis of queues ends, and the levels that are on it: those that queues came near to."""
-    longest = max(1, *(_most(series, "queue_max") for series in of_host.values()))
+    longest = max(1, *(points.most(series, "queue_max") for series in of_host.values()))
     inside = [each for each in levels if each[1] <= _NEAR * longest]
     return max([longest, *(level for _, level in inside)]), inside
 
@@ -186,7 +170,7 @@ def _speeds(
     return tuple(panels)
 
 
-def table(walks: pl.DataFrame, series: pl.DataFrame, suffix: str = "") -> Table:
+def table(walks: pl.DataFrame, series: pl.DataFrame, of: str = "") -> Table:
     """A row a server: what it walked, what it dropped and why, how long its queue was."""
     queues = series.group_by("host").agg(
         pl.col("queue").mean().alias("mean"), pl.col("queue_max").max().alias("longest")
@@ -207,7 +191,7 @@ def table(walks: pl.DataFrame, series: pl.DataFrame, suffix: str = "") -> Table:
         "longest": _count("longest"),
         "finished after": lambda row: text.time(row["finished_ps"]),
     }
-    return listed(f"Servers of random walks{suffix}", rows, columns, "server", shown=_ROWS_MAX)
+    return listed(f"Servers of random walks{of}", rows, columns, "server", shown=_ROWS_MAX)
 
 
 def _count(name: str) -> Any:

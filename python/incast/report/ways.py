@@ -5,7 +5,7 @@ import polars as pl
 from incast import text
 from incast.network.ways import KEYS, evenness, groups, ways
 from incast.report import charts, points
-from incast.report.parts import Columns, Drawn, Figure, Key, Table, listed
+from incast.report.parts import Columns, Drawn, Figure, Table, legend, listed, numbered
 from incast.report.run import Run
 from incast.report.sections import all_classes
 
@@ -71,9 +71,8 @@ def _rates(
         f"The {len(shown)} busiest of {len(order)} ways." if len(order) > len(shown) else "",
     ]
     chart = charts.lines(curves, ("sent", "rate"), "way", end, steps=True)
-    keys = tuple(Key(port, color) for color, port in enumerate(shown))
     title = f"ECMP ways of {node}, group {number}{suffix}"
-    return Figure(title, (("", chart),), keys, " ".join(filter(None, said)))
+    return Figure(title, (("", chart),), numbered(shown), " ".join(filter(None, said)))
 
 
 def _evenness(
@@ -89,11 +88,10 @@ def _evenness(
     if not curves:
         return None
     chart = charts.lines(curves, ("Jain's index", ""), "group", end, steps=True, top=1.0)
-    keys = tuple(Key(name, color) for name, color, _ in curves) if len(curves) > 1 else ()
     note = "1: all ways sent equally. 1/n: one of n ways sent everything. " + (
         f"Of {curves[0][0]}." if len(curves) == 1 else "The groups that sent most."
     )
-    return Figure(f"Evenness of ECMP{suffix}", (("", chart),), keys, note, _table(busy))
+    return Figure(f"Evenness of ECMP{suffix}", (("", chart),), legend(curves), note, _table(busy))
 
 
 def _table(busy: pl.DataFrame) -> Table:

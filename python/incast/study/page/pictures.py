@@ -17,7 +17,7 @@ from incast.errors import ResultError
 from incast.folder import scan
 from incast.report import charts, points
 from incast.report.charts import Chart
-from incast.report.parts import Figure
+from incast.report.parts import Figure, numbered
 from incast.study.axes import Cell
 from incast.study.drawings import cells_of
 from incast.study.figures import matches
@@ -149,7 +149,9 @@ def _figure(title: str, picture: Picture, sampled: Sequence[_Samples]) -> Figure
         notes.append(f"Not shown: what comes later in {text.listed(late)}.")
     columns = len(sampled) if len(sampled) <= 3 else 2 if len(sampled) == 4 else 3
     legends = [
-        walkers.keys(each.columns) for each in shown if isinstance(each, _Counts) and len(each.columns) > 1
+        numbered(each.columns.values())
+        for each in shown
+        if isinstance(each, _Counts) and len(each.columns) > 1
     ]
     return Figure(title, tuple(panels), legends[0] if legends else (), " ".join(notes), columns=columns)
 

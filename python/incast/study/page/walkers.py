@@ -10,7 +10,6 @@ from pathlib import Path
 import polars as pl
 
 from incast.folder import scan
-from incast.report.parts import Key
 from incast.study.figures import matches
 
 QUEUE = ("queue of walkers", "walkers")
@@ -34,8 +33,3 @@ def samples(folder: Path, servers: list[str]) -> pl.DataFrame:
 def reasons(frames: list[pl.DataFrame]) -> dict[str, str]:
     """Columns of the reasons for which walkers were dropped in any of the cells, and their names."""
     return {column: name for column, name in _REASONS.items() if any(frame[column].sum() for frame in frames)}
-
-
-def keys(found: dict[str, str]) -> tuple[Key, ...]:
-    """The legend of reasons."""
-    return tuple(Key(name, index) for index, name in enumerate(found.values()))
