@@ -18,7 +18,7 @@ use std::os::unix::fs::FileExt;
 use std::ptr;
 use sys::cpu::monotonic_ns;
 use sys::userfaultfd::{
-    Event, Fate, Fault, Features, Kernel, Mode, Moved, Range, Refused, Scope, Userfaultfd, Wake, carry,
+    Fate, Fault, Features, Kernel, Mode, Moved, Range, Refused, Scope, Userfaultfd, Wake, carry,
 };
 
 /// In a word of /proc/self/pagemap: the page is there; it is elsewhere, or on its way in physical memory;
@@ -286,19 +286,16 @@ impl Exchange {
         }
     }
 
-    /// The next event; nothing when pages may have come before there is one.
-    pub(crate) fn event(&self, until: Option<Until>) -> Option<Event> {
+    /// The next fault; nothing when pages may have come before there is one.
+    pub(crate) fn fault(&self, until: Option<Until>) -> Option<Fault> {
         loop {
             match self.uffd.read() {
-                Ok(Event::Fault(fault)) if layout::is_call(fault.address) => {
-                    return Some(Event::Fault(fault));
-                }
-                Ok(Event::Fault(fault)) => match elsewhere::inward(fault.address) {
-                    Some(address) => return Some(Event::Fault(Fault { address, ..fault })),
+                Ok(fault) if layout::is_call(fault.address) => return Some(fault),
+                Ok(fault) => match elsewhere::inward(fault.address) {
+                    Some(address) => return Some(Fault { address, ..fault }),
                     // The program has moved what was in our charge: it gets what it would get without us.
                     None => self.bring_zero(fault.address),
                 },
-                Ok(event) => return Some(event),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) => raw::die(&format!("page faults can't be read: {error}")),

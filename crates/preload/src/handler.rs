@@ -13,7 +13,7 @@ use crate::stats::stats;
 use crate::{affinity, elsewhere, grown, signals, stacks, threads, touched, trip};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::*};
 use sys::cpu::monotonic_ns;
-use sys::userfaultfd::{Event, Range};
+use sys::userfaultfd::Range;
 
 /// Bytes that the program has been given, what it gave back among them.
 static GIVEN: AtomicUsize = AtomicUsize::new(0);
@@ -99,20 +99,20 @@ fn serve(exchange: &Exchange) -> ! {
     }
     let mut until = None;
     loop {
-        let event = exchange.event(until);
-        if let Some(Event::Fault(fault)) = &event
+        let fault = exchange.fault(until);
+        if let Some(fault) = &fault
             && fault.address == layout::bell()
         {
             share(exchange);
             continue;
         }
-        if let Some(Event::Fault(fault)) = &event
+        if let Some(fault) = &fault
             && fault.address == layout::keeper()
         {
             keep(exchange);
             continue;
         }
-        if let Some(Event::Fault(fault)) = &event
+        if let Some(fault) = &fault
             && fault.address == layout::claim()
         {
             exchange.claim();
@@ -120,18 +120,18 @@ fn serve(exchange: &Exchange) -> ! {
             exchange.wake_page(layout::claim());
             continue;
         }
-        if event.is_none() && until.is_none() {
+        if fault.is_none() && until.is_none() {
             continue;
         }
         let since = monotonic_ns();
-        if let Some(Event::Fault(fault)) = &event
+        if let Some(fault) = &fault
             && fault.address == layout::trip()
         {
             trip::answer(exchange, since);
             continue;
         }
         if let Some(pager) = PAGER.lock().as_mut() {
-            if let Some(Event::Fault(fault)) = event {
+            if let Some(fault) = fault {
                 pager.fault(exchange, &fault, since, stats);
             }
             until = pager.arrive(exchange, stats);

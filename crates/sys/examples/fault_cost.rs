@@ -11,7 +11,7 @@
 use std::hint::black_box;
 use std::ptr;
 use sys::cpu::{allowed, monotonic_ns, pin};
-use sys::userfaultfd::{Event, Features, Mode, Range, Scope, Userfaultfd, Wake};
+use sys::userfaultfd::{Features, Mode, Range, Scope, Userfaultfd, Wake};
 
 const PAGE: usize = 4096;
 const EACH_MAX: usize = 4096;
@@ -83,7 +83,7 @@ fn floor(pages: usize, sweeps: usize) {
     std::thread::spawn(move || {
         pin(cpu).expect("it is allowed");
         let source = [7u8; PAGE];
-        while let Ok(Event::Fault(fault)) = uffd.read() {
+        while let Ok(fault) = uffd.read() {
             let page = Range { start: fault.address, bytes: PAGE };
             // SAFETY: the program waits for what comes.
             unsafe { uffd.copy(page, source.as_ptr() as usize, false, Wake::Yes) }.expect("it is missing");

@@ -22,7 +22,6 @@ from incast.live.running import Running
 
 SOURCE = 0
 SEED = 1
-PERCENT = 100
 
 
 @dataclass(frozen=True)

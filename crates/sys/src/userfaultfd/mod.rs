@@ -2,8 +2,8 @@
 //! Documentation/admin-guide/mm/userfaultfd.rst.
 //!
 //! A descriptor ([`Userfaultfd`]) takes charge of ranges of this process's memory
-//! ([`Userfaultfd::register`]). A thread that touches a missing page waits, and its fault is read as an
-//! [`Event`]; the page comes by one of the `resolve` calls. `UFFDIO_MOVE` (Linux 6.8) is defined here,
+//! ([`Userfaultfd::register`]). A thread that touches a missing page waits, and its fault is read as a
+//! [`Fault`]; the page comes by one of the `resolve` calls. `UFFDIO_MOVE` (Linux 6.8) is defined here,
 //! because headers of distributions lack it. What a page holds and when it comes is not decided here.
 
 mod carry;
@@ -14,7 +14,7 @@ mod resolve;
 mod tests;
 
 pub use carry::{Fate, Kernel, carry};
-pub use event::{Event, Fault};
+pub use event::Fault;
 pub use refused::Refused;
 pub use resolve::{Moved, Wake};
 
@@ -47,20 +47,8 @@ pub struct Features(pub u64);
 impl Features {
     /// Write protection of anonymous memory.
     pub const WRITE_PROTECT: Features = Features(1);
-    /// Each fork is an event with a descriptor for the child. Takes `CAP_SYS_PTRACE`.
-    pub const FORK: Features = Features(1 << 1);
-    /// Each mremap(2) is an event.
-    pub const REMAP: Features = Features(1 << 2);
-    /// Each madvise(2) that removes pages is an event.
-    pub const REMOVE: Features = Features(1 << 3);
-    /// Each munmap(2) is an event.
-    pub const UNMAP: Features = Features(1 << 6);
-    /// A fault is a signal, not an event.
-    pub const SIGBUS: Features = Features(1 << 7);
     /// Faults say which thread it was.
     pub const THREAD: Features = Features(1 << 8);
-    /// Faults of pages of shared memory that exist but aren't mapped.
-    pub const MINOR_SHMEM: Features = Features(1 << 10);
     /// The kernel lifts write protection by itself at the first write (Linux 6.7).
     pub const WRITE_PROTECT_ASYNC: Features = Features(1 << 15);
     /// Pages can be moved within a process (Linux 6.8).
@@ -86,8 +74,6 @@ impl Mode {
     pub const MISSING: Mode = Mode(1);
     /// Pages that are missing, and writes to those under write protection.
     pub const MISSING_AND_PROTECTED: Mode = Mode(3);
-    /// Pages of shared memory that exist but aren't mapped.
-    pub const MINOR: Mode = Mode(4);
 }
 
 /// The descriptor that faults are read from.

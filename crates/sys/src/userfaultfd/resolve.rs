@@ -1,4 +1,4 @@
-//! How a missing page comes: `UFFDIO_COPY`, `ZEROPAGE`, `MOVE`, `CONTINUE`; write protection; waking threads
+//! How a missing page comes: `UFFDIO_COPY`, `ZEROPAGE`, `MOVE`; write protection; waking threads
 //! that waits.
 
 use super::{Range, Userfaultfd, both_ways, reads};
@@ -27,7 +27,6 @@ const COPY: libc::c_ulong = both_ways(0x03, 40);
 const ZEROPAGE: libc::c_ulong = both_ways(0x04, 32);
 const MOVE: libc::c_ulong = both_ways(0x05, 40);
 const WRITEPROTECT: libc::c_ulong = both_ways(0x06, 24);
-const CONTINUE: libc::c_ulong = both_ways(0x07, 32);
 
 /// `UFFDIO_*_MODE_DONTWAKE`.
 const fn later(wake: Wake) -> u64 {
@@ -70,17 +69,6 @@ impl Userfaultfd {
     /// `EINVAL` where both sides aren't alike and writable, `ENOENT` at a hole.
     pub unsafe fn take(&self, to: Range, from: usize, wake: Wake) -> Result<(), Moved> {
         self.whole(MOVE, [to.start as u64, from as u64, to.bytes as u64, later(wake), 0], to.bytes)
-    }
-
-    /// Pages of shared memory that exist are mapped.
-    ///
-    /// # Safety
-    /// As [`Userfaultfd::copy`].
-    ///
-    /// # Errors
-    /// How far it came.
-    pub unsafe fn map_existing(&self, to: Range, wake: Wake) -> Result<(), Moved> {
-        self.whole(CONTINUE, [to.start as u64, to.bytes as u64, later(wake), 0], to.bytes)
     }
 
     /// Puts pages that are there under write protection, or lifts it.

@@ -3,9 +3,6 @@
 //! B. Perozzi, R. Al-Rfou and S. Skiena, "DeepWalk: online learning of social representations", KDD 2014: a
 //! node is a word, a walk a sentence.
 
-/// DeepWalk's walks a node and steps a walk (its section 6: γ = 80, t = 40 nodes).
-pub const DEEPWALK: (u32, u32) = (80, 39);
-
 /// Appends a walk as a line.
 pub fn line(path: &[u32], out: &mut String) {
     let mut first = true;

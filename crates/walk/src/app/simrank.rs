@@ -8,8 +8,6 @@
 
 /// Jeh and Widom's decay c.
 pub const DECAY: f64 = 0.8;
-/// Fogaras and Rácz's walks a node and steps a walk.
-pub const WALKS_STEPS: (u32, u32) = (100, 10);
 
 /// How alike two different nodes are, from their walks in the order of their numbers.
 pub fn similarity<'a>(
