@@ -25,7 +25,7 @@ UML := $(VENV)/share/incast/linux
 # Congestion controls as BPF programs, the same.
 BPF := $(VENV)/share/incast/bpf
 
-.PHONY: uml bpf help demo test test-rust test-beside search lint format bench studies docs site release lock clean
+.PHONY: uml bpf help demo test test-rust test-python search lint format bench studies docs site release lock clean
 
 help:
 	@echo "make demo    set everything up and run the main job: Hadoop over deep and shallow switches"
@@ -71,18 +71,17 @@ $(VENV)/installed-for-tests: $(BIN)/python pyproject.toml constraints.txt $(CORE
 demo: $(VENV)/installed
 	$(BIN)/incast run examples/hadoop.yaml --seeds 5 --force
 
-# What measures time has the machine to itself. Most other tests of Python wait most of the time: five files go side
-# by side on two cores, and Rust's tests are built and run in what these leave.
-test: $(VENV)/installed-for-tests
-	$(BIN)/python -m pytest -m alone
-	$(MAKE) --jobs 2 test-rust test-beside
+test: test-rust test-python
 
 # The same random cases each time: a failure comes from a change. New ones: make search.
 test-rust: export PROPTEST_RNG_SEED ?= 1
 test-rust: $(BIN)/python
-	nice -n 15 cargo test --workspace --locked --quiet
+	cargo test --workspace --locked --quiet
 
-test-beside: $(VENV)/installed-for-tests
+# What measures time has the machine to itself. Most other tests wait most of the time, so five files go side by
+# side on two cores. What one process compiled before, none of the five compiles again.
+test-python: $(VENV)/installed-for-tests
+	$(BIN)/python -m pytest -m alone
 	$(BIN)/python -m pytest -m "not alone" --numprocesses 5 --dist loadfile --no-loadscope-reorder
 
 uml: $(BIN)/python
