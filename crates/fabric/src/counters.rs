@@ -60,6 +60,11 @@ impl Discards {
         self.0[reason as usize] += 1;
     }
 
+    /// Adds what was counted elsewhere.
+    pub(crate) fn add(&mut self, other: &Discards) {
+        self.0.iter_mut().zip(other.0).for_each(|(own, more)| *own += more);
+    }
+
     /// Packets discarded for `reason`.
     pub fn of(&self, reason: Discard) -> u64 {
         self.0[reason as usize]

@@ -25,6 +25,8 @@ pub trait Driver<B> {
     fn discard(&mut self, now: Time, port: PortId, packet: &Packet<B>, reason: Discard);
     /// `packet` leaves by a captured port at `start`, which may lie ahead.
     fn sent(&mut self, start: Time, port: PortId, packet: &Packet<B>);
+    /// A call to [`crate::Fabric::arrive`] was for nothing: the link has changed since.
+    fn stale(&mut self, _now: Time, _port: PortId) {}
     /// The PFC watchdog has found a storm of PAUSE frames at `port`, or that it is over.
     fn storm(&mut self, _now: Time, _port: PortId, _class: u8, _begins: bool) {}
 }

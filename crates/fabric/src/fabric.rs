@@ -40,7 +40,10 @@ impl<B: Copy + Default> Fabric<B> {
         let (ports, wires) = (self.ports.as_mut_slice(), self.wires.slots.as_mut_slice());
         let port = &mut ports[id.index()];
         let slot = port.first;
-        let wire = wires.get(slot as usize).filter(|wire| wire.arrive == now)?;
+        let Some(wire) = wires.get(slot as usize).filter(|wire| wire.arrive == now) else {
+            driver.stale(now, id);
+            return None;
+        };
         if port.waiting == slot {
             // Nobody has looked since its sending began.
             port.leave_queue(wire);
@@ -50,7 +53,7 @@ impl<B: Copy + Default> Fabric<B> {
             driver.schedule(next.arrive, PortEvent::Arrive(id));
         }
         let flags = port.flags;
-        if flags & (flag::FAULTY | flag::TO_HOST | flag::PAUSES) != 0 {
+        if flags & (flag::FAULTY | flag::TO_HOST | flag::PAUSES | flag::CUT) != 0 {
             return self.arrive_unusual(now, id, slot, driver);
         }
         let packet = &mut wires[slot as usize].packet;
@@ -73,6 +76,9 @@ impl<B: Copy + Default> Fabric<B> {
         driver: &mut D,
     ) -> Option<Delivery> {
         let flags = self.ports[id.index()].flags;
+        if flags & flag::CUT != 0 {
+            return Some(Delivery(slot));
+        }
         if flags & (flag::FAULTY | flag::PAUSES) != 0 && self.is_taken(now, id, slot, driver) {
             return None;
         }

@@ -22,3 +22,11 @@ impl PortId {
 /// A packet's position on its route.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Route(pub(crate) u32);
+
+impl Route {
+    /// As an index: positions are numbered from zero.
+    #[inline]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}

@@ -71,6 +71,7 @@ mod fluid;
 mod ids;
 mod leaving;
 mod packet;
+mod parts;
 mod pause;
 mod peak;
 mod pfc;

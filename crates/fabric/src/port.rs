@@ -49,6 +49,8 @@ pub(crate) mod flag {
     pub const CELLS: u32 = 1 << 12;
     /// The link will go down or change its rate: a wait is known when it is over, not when it begins.
     pub const CHANGES: u32 = 1 << 13;
+    /// The far end is simulated elsewhere: packets are handed over before they arrive.
+    pub const CUT: u32 = 1 << 14;
     /// Any of these: the long way into the queue.
     pub const ENTRY: u32 = SCHEDULED | RED | DOWN | NARROW | CAPTURE | FLUID | CELLS;
     /// Any of these: more to look at than the queues of a scheduled port.

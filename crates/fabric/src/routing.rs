@@ -101,15 +101,20 @@ impl Routing {
         } else {
             self.walk(from, to, hash, ports)?;
         }
+        Some(self.over(ports))
+    }
+
+    /// The route that crosses `ports`.
+    pub(crate) fn over(&mut self, ports: &[PortId]) -> Route {
         let (hash, begin) = (hash_of(ports), self.arena.len() as u32);
         let at = |&(begin, length): &(u32, u32)| begin as usize..(begin + length) as usize;
-        if let Some(&(begin, _)) = self.known.find(hash, |known| self.arena[at(known)] == **ports) {
-            return Some(Route(begin));
+        if let Some(&(begin, _)) = self.known.find(hash, |known| self.arena[at(known)] == *ports) {
+            return Route(begin);
         }
         self.arena.extend_from_slice(ports);
         let arena = &self.arena;
         self.known.insert_unique(hash, (begin, ports.len() as u32), |known| hash_of(&arena[at(known)]));
-        Some(Route(begin))
+        Route(begin)
     }
 
     /// Mixes a flow's five-tuple and the seed into the hash that its packets carry.

@@ -58,6 +58,9 @@ pub(crate) fn build_shown(scenario: &Scenario) -> Result<Built, Problem> {
     let setup =
         Setup { framing: scenario.framing, seed: scenario.seed, switches, hosts, jobs, faults, until, graph };
     let mut sim = Sim::new(setup);
+    if !emulate::is_needed(scenario) {
+        sim.end_in_steps();
+    }
     for (index, fluids) in fluids.into_iter().enumerate() {
         let at = |problem: Problem| problem.within("work").within(("jobs", index));
         for (number, fluid) in fluids.map_err(at)?.iter().enumerate() {

@@ -278,7 +278,7 @@ fn outcome(sim: &mut Sim, end: End) -> Outcome {
     let progress = sim.progress();
     Outcome {
         end,
-        sim_time_ps: progress.now.as_ps(),
+        sim_time_ps: sim.ended().as_ps(),
         events: progress.events,
         packet_hops: progress.packet_hops,
         fingerprint: format!("{:016x}", progress.fingerprint),

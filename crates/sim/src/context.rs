@@ -1,6 +1,7 @@
 //! The world as a simulated process sees it.
 
 use crate::endpoint::Stage;
+use crate::flow::Ending;
 use crate::run::Sim;
 use process::{Addr, Context, HostId, Payload, Read, StreamId, TaskId};
 use rand::Rng;
@@ -53,7 +54,12 @@ impl Context for View<'_> {
         let Some((id, flow)) = self.sim.endpoint_of(stream) else { return 0 };
         let end = &mut flow.ends[(id & 1) as usize];
         let taken = end.tcp.write(data.len());
-        end.store(data.split_to(taken));
+        let data = data.split_to(taken);
+        if flow.half.is_none() {
+            end.store(data);
+        } else if let Some(part) = &mut self.sim.part {
+            part.news.written.push((id >> 1, data));
+        }
         self.sim.touch(id);
         taken
     }
@@ -76,12 +82,13 @@ impl Context for View<'_> {
     }
 
     fn abort(&mut self, stream: StreamId) {
+        let now = self.sim.net.now;
         if let Some((id, flow)) = self.sim.endpoint_of(stream) {
             let end = &mut flow.ends[(id & 1) as usize];
             end.tcp.abort();
             // The side that aborts is not told.
             end.stage = Stage::Closed;
-            flow.outcome = crate::Outcome::Reset;
+            flow.note(now, Ending::Aborted);
             self.sim.touch(id);
         }
     }

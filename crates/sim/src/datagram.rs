@@ -23,6 +23,19 @@ pub(crate) struct Pair {
     pub drops: HostDrops,
 }
 
+impl Pair {
+    /// Adds what another part has counted.
+    pub(crate) fn add(&mut self, other: &Pair) {
+        self.sent_packets += other.sent_packets;
+        self.sent_bytes += other.sent_bytes;
+        self.received_packets += other.received_packets;
+        self.received_bytes += other.received_bytes;
+        self.drops.no_route += other.drops.no_route;
+        self.drops.down += other.drops.down;
+        self.drops.no_port += other.drops.no_port;
+    }
+}
+
 impl Sim {
     /// Sends a datagram of `process` from its local `port`.
     pub(crate) fn send_datagram(&mut self, process: u32, port: u16, to: Addr, data: Payload) {
@@ -58,7 +71,7 @@ impl Sim {
         self.net.fabric.enqueue(self.net.now, PortId::NONE, out, &packet, &mut self.net.outside);
     }
 
-    fn pair(&mut self, job: u32, from: u32, to: u32) -> u32 {
+    pub(crate) fn pair(&mut self, job: u32, from: u32, to: u32) -> u32 {
         let pairs = &mut self.pairs;
         *self.pair_of.entry((job, from, to)).or_insert_with(|| {
             let (sent_packets, sent_bytes, received_packets, received_bytes) = (0, 0, 0, 0);

@@ -37,6 +37,8 @@ pub(crate) struct Endpoint {
     /// The process that is told of events; on the accepting side known when accepted.
     pub process: u32,
     pub stage: Stage,
+    /// Grows from one to the next that the host's processes hear of: part of the stream's id there.
+    pub tag: u32,
     /// In its host's [`crate::host::Host::ready`].
     pub ready: bool,
     /// The connection is over, and its process has not read everything.
@@ -56,6 +58,7 @@ impl Endpoint {
             nic_limit,
             process,
             stage,
+            tag: 0,
             ready: false,
             unread: false,
             timer_at: Time::MAX,

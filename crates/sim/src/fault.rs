@@ -1,6 +1,7 @@
 //! Faults and other changes at given times.
 
 use crate::endpoint::Stage;
+use crate::flow::Ending;
 use crate::host::NORMAL;
 use crate::run::Sim;
 use fabric::{NodeId, PortId};
@@ -99,15 +100,17 @@ impl Sim {
         self.lose_tasks(host);
         let mut touched = Vec::new();
         for (slot, flow) in self.flows.iter_mut() {
-            for end in flow.ends.iter_mut().filter(|end| end.host == host && end.stage != Stage::Closed) {
+            let mut breaks = false;
+            for end in flow.ends.iter_mut().filter(|end| end.host == host) {
                 if end.stage == Stage::Open {
-                    touched.push(slot);
+                    end.stage = Stage::Dead;
+                    breaks = true;
                 }
-                if end.stage == Stage::Open && flow.outcome != crate::Outcome::Finished {
-                    flow.outcome = crate::Outcome::Reset;
-                }
-                end.stage = if end.stage == Stage::Listening { Stage::Listening } else { Stage::Dead };
                 end.ready = false;
+            }
+            if breaks {
+                flow.note(self.net.now, Ending::Crashed);
+                touched.push(slot);
             }
         }
         for slot in touched {

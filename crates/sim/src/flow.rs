@@ -2,6 +2,7 @@
 
 use crate::body::{Body, DATAGRAM, Sacks};
 use crate::endpoint::{Endpoint, Stage, endpoint};
+use crate::parts::{Half, UNNUMBERED};
 use crate::records::{FlowRecord, Outcome};
 use crate::run::Sim;
 use fabric::{Delivery, Ecn, NodeId, Packet};
@@ -19,7 +20,7 @@ pub(crate) struct Flow {
     /// The opening side, the accepting side.
     pub ends: [Endpoint; 2],
     /// Segments in the network.
-    pub in_flight: u32,
+    pub in_flight: i32,
     pub hash: u16,
     pub class: u8,
     /// Running number of the run.
@@ -29,9 +30,46 @@ pub(crate) struct Flow {
     pub opened: Time,
     pub addresses: [Addr; 2],
     pub outcome: Outcome,
+    /// When something last happened that may have been its end.
+    pub looked: Time,
+    /// What is known of it here, if its other end is in another part of the network.
+    pub half: Option<Box<Half>>,
+}
+
+/// What decides about a flow's outcome.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Ending {
+    /// An end's connection is over.
+    Closed(Outcome),
+    /// The host of an open end has crashed.
+    Crashed,
+    /// A process has aborted it.
+    Aborted,
 }
 
 impl Flow {
+    /// Something decides about the outcome; of several things not always the last.
+    pub(crate) fn note(&mut self, now: Time, ending: Ending) {
+        match &mut self.half {
+            Some(half) => half.endings.push((now, ending)),
+            None => self.decide(ending),
+        }
+    }
+
+    pub(crate) fn decide(&mut self, ending: Ending) {
+        // An end that has given up resets what the other still sends: the first of these is why the flow
+        // broke.
+        let given_up = matches!(self.outcome, Outcome::Refused | Outcome::TimedOut);
+        let outcome = match ending {
+            Ending::Closed(_) if given_up => return,
+            Ending::Closed(Outcome::Finished) if self.outcome != Outcome::Unfinished => return,
+            Ending::Closed(outcome) => outcome,
+            Ending::Crashed if self.outcome == Outcome::Finished => return,
+            Ending::Crashed | Ending::Aborted => Outcome::Reset,
+        };
+        self.outcome = outcome;
+    }
+
     /// When the last byte was there, if the stream came to its end.
     fn end(&self) -> Option<Time> {
         let last = self.ends[0].tcp.received_at().max(self.ends[1].tcp.received_at());
@@ -94,9 +132,13 @@ impl Sim {
         let [from_host, to_host] = [host, to.host.0].map(|host| &self.net.hosts[host as usize]);
         let client = Connection::client(&from_host.config.tcp, isn[0]);
         let server = Connection::server(&to_host.config.tcp, isn[1]);
-        let number = self.next_flow;
+        let number = match &self.part {
+            Some(part) => UNNUMBERED | part.news.opened.len() as u32,
+            None => self.next_flow,
+        };
         self.next_flow += 1;
-        let flow = Flow {
+        self.streams += 1;
+        let mut flow = Flow {
             ends: [
                 Endpoint::new(client, host, from_host.nic_threshold(), process, Stage::Open),
                 Endpoint::new(server, to.host.0, to_host.nic_threshold(), u32::MAX, Stage::Listening),
@@ -110,11 +152,24 @@ impl Sim {
             opened: self.net.now,
             addresses,
             outcome: Outcome::Unfinished,
+            looked: Time::ZERO,
+            half: None,
         };
+        flow.ends[0].tag = self.streams;
         let slot = self.flows.insert(flow);
+        if let Some(part) = &mut self.part {
+            let place = part.place(process);
+            part.news.opened.push((place, slot));
+            let other = part.of[to.host.0 as usize];
+            if other != part.me {
+                let flow = self.flows.get_mut(slot).expect("just put there");
+                flow.ends[1].stage = Stage::Closed;
+                flow.half = Some(Half::new(other, isn[1]));
+            }
+        }
         self.find_ways(slot);
         self.touch(endpoint(slot, 0));
-        stream_id(number, slot, 0)
+        stream_id(self.streams, endpoint(slot, 0))
     }
 
     /// Computes the routes of a flow's two directions.
@@ -130,7 +185,7 @@ impl Sim {
     pub(crate) fn endpoint_of(&mut self, stream: StreamId) -> Option<(u32, &mut Flow)> {
         let id = stream.0 as u32;
         let flow = self.flows.get_mut(id >> 1)?;
-        (flow.number == (stream.0 >> 32) as u32).then_some((id, flow))
+        (flow.ends[(id & 1) as usize].tag == (stream.0 >> 32) as u32).then_some((id, flow))
     }
 
     pub(crate) fn read(&mut self, stream: StreamId, max: u64) -> Read {
@@ -207,7 +262,8 @@ impl Sim {
             Stage::Open | Stage::Closed => true,
             Stage::Listening => match host.process_listening(port) {
                 Some(process) => {
-                    (end.process, end.stage) = (process, Stage::Open);
+                    self.streams += 1;
+                    (end.process, end.stage, end.tag) = (process, Stage::Open, self.streams);
                     true
                 }
                 None => {
@@ -260,10 +316,11 @@ impl Sim {
     }
 
     fn report(&mut self, id: u32, event: tcp::Event) {
+        let now = self.net.now;
         let flow = self.flows.get_mut(id >> 1).expect("the caller has looked");
         let side = (id & 1) as usize;
-        let stream = stream_id(flow.number, id >> 1, side as u32);
         let end = &mut flow.ends[side];
+        let stream = stream_id(end.tag, id);
         let process = end.process;
         if matches!(end.stage, Stage::Dead | Stage::Closed) {
             return;
@@ -283,12 +340,7 @@ impl Sim {
             tcp::Event::Closed(reason) => {
                 end.stage = Stage::Closed;
                 let (reason, outcome) = close_reason(reason);
-                // An end that has given up resets what the other still sends: the first of these is why the
-                // flow broke.
-                let given_up = matches!(flow.outcome, Outcome::Refused | Outcome::TimedOut);
-                if !given_up && (outcome != Outcome::Finished || flow.outcome == Outcome::Unfinished) {
-                    flow.outcome = outcome;
-                }
+                flow.note(now, Ending::Closed(outcome));
                 Event::Closed { stream, reason }
             }
         };
@@ -297,13 +349,23 @@ impl Sim {
 
     /// Frees a flow when both ends are done and nothing of it is in the network.
     pub(crate) fn release(&mut self, slot: u32) {
-        let Some(flow) = self.flows.get(slot) else { return };
+        self.release_at(self.net.now, slot);
+    }
+
+    /// The same for what may have ended the flow at another time, in another part of the network.
+    pub(crate) fn release_at(&mut self, at: Time, slot: u32) {
+        let Some(flow) = self.flows.get_mut(slot) else { return };
+        flow.looked = flow.looked.max(at);
+        if flow.half.is_some() {
+            // Both parts see to it when they meet.
+            return self.part.as_mut().expect("only parts have halves").news.ended.push(slot);
+        }
         let done = |end: &Endpoint| match end.stage {
             Stage::Closed | Stage::Dead => true,
             Stage::Listening => matches!(flow.ends[0].stage, Stage::Closed | Stage::Dead),
             Stage::Open => false,
         };
-        if flow.in_flight > 0 || !flow.ends.iter().all(done) {
+        if flow.in_flight != 0 || !flow.ends.iter().all(done) {
             return;
         }
         let flow = self.flows.remove(slot).expect("just looked at");
@@ -327,7 +389,22 @@ impl Sim {
             self.flows_done += 1;
         }
         job.flows_broken += u64::from(!matches!(record.outcome, Outcome::Finished | Outcome::Unfinished));
-        self.records.flows.push(record);
+        self.keep_record(record, flow.looked);
+    }
+
+    /// Flows are recorded in the order in which they were released, those of the same time in that of their
+    /// numbers.
+    fn keep_record(&mut self, record: FlowRecord, released: Time) {
+        let records = &mut self.records.flows;
+        if let Some(part) = &mut self.part {
+            part.news.released.push(released);
+            return records.push(record);
+        }
+        if self.released.0 != released {
+            self.released = (released, records.len());
+        }
+        let place = records[self.released.1..].partition_point(|other| other.flow < record.flow);
+        records.insert(self.released.1 + place, record);
     }
 
     /// The timer of an endpoint.
@@ -354,8 +431,9 @@ fn take(end: &mut Endpoint, now: Time, header: &Header, sacks: &[SackBlock], ce:
     end.tcp.has_event()
 }
 
-fn stream_id(number: u32, slot: u32, side: u32) -> StreamId {
-    StreamId((u64::from(number) << 32) | u64::from(endpoint(slot, side)))
+/// Ids of a process's streams are in the order in which it has opened or accepted them.
+fn stream_id(tag: u32, id: u32) -> StreamId {
+    StreamId((u64::from(tag) << 32) | u64::from(id))
 }
 
 fn close_reason(reason: tcp::CloseReason) -> (CloseReason, Outcome) {

@@ -65,6 +65,14 @@ pub(crate) struct Totals {
     pub timeouts: u64,
 }
 
+impl Totals {
+    pub(crate) fn add(&mut self, other: &Totals) {
+        self.retransmits += other.retransmits;
+        self.retransmitted_bytes += other.retransmitted_bytes;
+        self.timeouts += other.timeouts;
+    }
+}
+
 /// Normal [`Host::speed`].
 pub(crate) const NORMAL: u64 = 1_000_000;
 

@@ -68,6 +68,7 @@ mod key;
 mod net;
 mod outside;
 mod outsiders;
+mod parts;
 mod ports;
 mod pump;
 mod receive;
@@ -89,6 +90,7 @@ pub use fault::{Change, LinkChange};
 pub use fluid::{FluidError, FluidSetup};
 pub use job::JobSetup;
 pub use outsiders::{Delivered, Outward, RawPacket};
+pub use parts::{Cut, Parts};
 pub use ports::{TooManyJobs, home_port, job_ports};
 pub use process::rng;
 pub use records::{

@@ -1,7 +1,7 @@
 //! The fabric's view of the simulator: the event queue, and what became of packets.
 
 use crate::body::Body;
-use crate::key::{Kind, key};
+use crate::key::{Kind, key, mixed};
 use crate::wheel::Wheel;
 use fabric::{Discard, Driver, Packet, PortEvent, PortId};
 use units::Time;
@@ -23,6 +23,8 @@ pub(crate) struct Outside {
     pub gone: Vec<Packet<Body>>,
     pub seen: Vec<Seen>,
     pub captured: Vec<PortId>,
+    /// Arrivals that were none: their number, and their part in the fingerprint.
+    pub stale: (u64, u64),
     /// Packets discarded in all.
     pub discards: u64,
     /// What PFC watchdogs have found at the event at hand: port, class, whether a storm begins.
@@ -38,6 +40,7 @@ impl Outside {
             gone: Vec::new(),
             seen: Vec::new(),
             captured: Vec::new(),
+            stale: (0, 0),
             discards: 0,
             storms: Vec::new(),
             news: true,
@@ -68,6 +71,12 @@ impl Driver<Body> for Outside {
         }
         self.gone.push(*packet);
         self.news = true;
+    }
+
+    #[cold]
+    fn stale(&mut self, now: Time, port: PortId) {
+        self.stale.0 += 1;
+        self.stale.1 = self.stale.1.wrapping_add(mixed(now, key(Kind::Arrive, port.0)));
     }
 
     #[cold]

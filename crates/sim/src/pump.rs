@@ -59,11 +59,14 @@ impl Sim {
             if body.extra != 0 {
                 self.net.extras.remove(body.extra - 1);
             }
-            if body.to != DATAGRAM
-                && let Some(flow) = self.flows.get_mut(body.to >> 1)
-            {
+            if body.to == DATAGRAM {
+                continue;
+            }
+            if let Some(flow) = self.flows.get_mut(body.to >> 1) {
                 flow.in_flight -= 1;
                 self.release(body.to >> 1);
+            } else if let Some(part) = &mut self.part {
+                part.miss(self.net.now, body.to);
             }
         }
         self.net.outside.gone = gone;

@@ -6,9 +6,10 @@ use crate::datagram::Pair;
 use crate::fault::Change;
 use crate::flow::Flow;
 use crate::job::{Job, Slot};
-use crate::key::{Kind, index_of, split};
+use crate::key::{Kind, index_of, is_place, key, mixed, split};
 use crate::net::Net;
 use crate::outsiders::Outward;
+use crate::parts::Part;
 use crate::records::{DatagramRecord, JobRecord, Outcome, Records};
 use crate::sample::Sampler;
 use crate::slab::Slab;
@@ -26,6 +27,12 @@ use units::Time;
 pub struct Sim {
     pub(crate) net: Net,
     pub(crate) until: Time,
+    /// A run goes on to the next multiple of this when its jobs have ended; zero: it stops at once.
+    pub(crate) grain: Time,
+    /// The run stops then: at `until`, or earlier when all jobs have ended.
+    pub(crate) stop: Time,
+    /// All jobs have ended, and it will stop for that.
+    pub(crate) winds_up: bool,
     pub(crate) seed: u64,
     pub(crate) graph: Graph,
     /// Hosts take time for packets, some at least.
@@ -40,6 +47,7 @@ pub struct Sim {
     pub(crate) timers: Timers,
     pub(crate) tasks: Tasks,
     pub(crate) works: Slab<Work>,
+    pub(crate) works_begun: u64,
     /// Events for processes, in order.
     pub(crate) inbox: VecDeque<(u32, Event)>,
     /// Endpoints that a process has touched and that may have something to send.
@@ -54,9 +62,17 @@ pub struct Sim {
     /// Fluid that is planned at each port: bits a second on the wire.
     pub(crate) fluid_rates: BTreeMap<PortId, u64>,
     pub(crate) records: Records,
+    /// When a flow was released last, and the first record of that time.
+    pub(crate) released: (Time, usize),
+    /// The books are [closed](Sim::close).
+    pub(crate) is_closed: bool,
+    /// What a part of a network knows beyond a whole one.
+    pub(crate) part: Option<Box<Part>>,
     /// What hosts that are not simulated have yet to hear.
     pub(crate) outward: Vec<Outward>,
     pub(crate) next_flow: u32,
+    /// Ends of streams that processes have heard of.
+    pub(crate) streams: u32,
     pub(crate) flows_done: u64,
     pub(crate) jobs_left: usize,
     pub(crate) events: u64,
@@ -118,9 +134,10 @@ impl Sim {
         for _ in 0..events {
             match self.step() {
                 Some(Pause::Running) => {}
+                Some(Pause::Until) => return self.at_stop(),
                 Some(pause) => return pause,
                 // Background alone may have said all that it had to say.
-                None if self.jobs_left == 0 => return Pause::Finished,
+                None if self.jobs_left == 0 => return self.wound_up().unwrap_or(Pause::Finished),
                 None => return Pause::Idle,
             }
         }
@@ -139,34 +156,33 @@ impl Sim {
                 self.move_on(to);
                 break;
             }
-            pause = self.step().unwrap_or(Pause::Until);
-        }
-        if pause == Pause::Until {
-            self.net.now = self.until;
+            pause = match self.step() {
+                None | Some(Pause::Until) => self.at_stop(),
+                Some(pause) => pause,
+            };
         }
         pause
     }
 
     #[inline(always)]
-    fn step(&mut self) -> Option<Pause> {
+    pub(crate) fn step(&mut self) -> Option<Pause> {
         let entry = match self.net.outside.wheel.pop() {
             Some(entry) => entry,
             None => self.turn()?,
         };
-        if entry.time > self.until {
+        if entry.time > self.stop {
             // Kept, so that asking again gives the same answer.
             self.net.outside.wheel.push(entry.time, entry.key());
-            self.net.now = self.until;
-            return Some(if self.stall.is_end { Pause::Deadlock } else { Pause::Until });
+            return Some(Pause::Until);
         }
         self.net.now = entry.time;
         self.events += 1;
-        self.fingerprint = fold(self.fingerprint, entry.time, entry.key());
+        self.fingerprint = self.fingerprint.wrapping_add(mixed(entry.time, entry.key()));
         match index_of(entry.key(), Kind::Arrive) {
             Some(port) => self.on_arrive(PortId(port)),
             None => match index_of(entry.key(), Kind::Transmit) {
                 Some(port) => self.net.fabric.transmit(self.net.now, PortId(port), &mut self.net.outside),
-                None => self.on_other(entry.key()),
+                None => self.on_other(entry),
             },
         }
         Some(if self.net.outside.news { self.follow_up() } else { Pause::Running })
@@ -186,7 +202,7 @@ impl Sim {
 
     /// What the event has set off: processes have something to handle, endpoints to send, packets are gone.
     #[cold]
-    fn follow_up(&mut self) -> Pause {
+    pub(crate) fn follow_up(&mut self) -> Pause {
         if !self.inbox.is_empty() || !self.dirty.is_empty() {
             self.converse();
         }
@@ -194,16 +210,71 @@ impl Sim {
         self.net.outside.news = false;
         let finished = self.jobs_left == 0 && !self.jobs.iter().all(|job| job.background);
         match (finished, self.outward.is_empty()) {
-            (true, _) => Pause::Finished,
+            (true, _) => self.wind_up(),
             (false, true) => Pause::Running,
             (false, false) => Pause::Outward,
         }
+    }
+
+    /// All jobs have ended: the run goes on to the next multiple of its grain.
+    fn wind_up(&mut self) -> Pause {
+        if self.grain == Time::ZERO {
+            return Pause::Finished;
+        }
+        if !std::mem::replace(&mut self.winds_up, true) {
+            let grain = self.grain.as_ps();
+            self.stop = self.until.min(Time::from_ps(self.net.now.as_ps().next_multiple_of(grain)));
+        }
+        Pause::Running
+    }
+
+    /// Nothing is left to happen before the run's stop.
+    fn at_stop(&mut self) -> Pause {
+        self.wound_up().unwrap_or_else(|| {
+            self.net.now = self.until;
+            if self.stall.is_end { Pause::Deadlock } else { Pause::Until }
+        })
+    }
+
+    /// The run has come to its stop: whether that is because all jobs have ended. It may go on from there.
+    fn wound_up(&mut self) -> Option<Pause> {
+        if !std::mem::take(&mut self.winds_up) {
+            return None;
+        }
+        self.net.now = self.stop;
+        self.stop = self.until;
+        Some(Pause::Finished)
+    }
+
+    /// When the last job ended that the run waits for; while one has not, the time of the simulation.
+    pub fn ended(&self) -> Time {
+        let last = self.jobs.iter().filter_map(|job| job.end).max();
+        last.filter(|_| self.jobs_left == 0).unwrap_or(self.net.now)
+    }
+
+    /// Lets the run go on, when all jobs have ended, to the next multiple of the least delay between two
+    /// switches. So its end does not depend on how it is computed: parts of a network know of each other what
+    /// happened that long ago.
+    pub fn end_in_steps(&mut self) {
+        let between_switches = self
+            .graph
+            .links()
+            .iter()
+            .filter(|link| ![link.a, link.b].iter().any(|node| self.graph.is_host(*node)));
+        let delays = between_switches.flat_map(|link| [link.ab.delay, link.ba.delay]);
+        self.grain = delays.min().unwrap_or(Time::ZERO);
     }
 
     #[inline(always)]
     fn on_arrive(&mut self, port: PortId) {
         self.hops += 1;
         if let Some(delivery) = self.net.fabric.arrive(self.net.now, port, &mut self.net.outside) {
+            if let Some(part) = &mut self.part {
+                if self.net.fabric.is_cut(port) {
+                    return self.hand_over(port, delivery);
+                }
+                part.note(self.net.now, key(Kind::Arrive, port.0));
+            }
             self.on_delivery(delivery);
         }
     }
@@ -219,8 +290,51 @@ impl Sim {
 
     /// Apart, so that the loop over arrivals stays small.
     #[inline(never)]
-    fn on_other(&mut self, key: u32) {
-        let (kind, index) = split(key);
+    fn on_other(&mut self, entry: Entry) {
+        let (kind, index) = split(entry.key());
+        match is_place(entry.key()).then(|| self.net.outside.wheel.pop_alike(entry)).flatten() {
+            None => self.handle(kind, index),
+            Some(second) => self.handle_alike(entry, second),
+        }
+    }
+
+    /// Handles events of the same time whose indices are places in memory, in the order of the model.
+    #[cold]
+    fn handle_alike(&mut self, first: Entry, second: Entry) {
+        let mut entries = vec![first, second];
+        entries.extend(std::iter::from_fn(|| self.net.outside.wheel.pop_alike(first)));
+        for other in &entries[1..] {
+            self.events += 1;
+            self.fingerprint = self.fingerprint.wrapping_add(mixed(other.time, other.key()));
+        }
+        entries.sort_by_cached_key(|entry| self.rank(entry.key()));
+        let mut has_paused = false;
+        for entry in entries {
+            let (kind, index) = split(entry.key());
+            self.handle(kind, index);
+            has_paused |= self.net.outside.news && self.follow_up() != Pause::Running;
+        }
+        self.net.outside.news |= has_paused;
+    }
+
+    /// Where the index of an event's key is a place in memory: the event's place among those alike.
+    fn rank(&self, key: u32) -> (u32, u64) {
+        match split(key) {
+            (Kind::Endpoint, id) => self.flows.get(id >> 1).map_or((u32::MAX, 0), |flow| {
+                let side = id & 1;
+                (flow.ends[side as usize].host, (u64::from(flow.number) << 1) | u64::from(side))
+            }),
+            (Kind::Timer, slot) => self.timers.rank(slot),
+            (Kind::Work, slot) => self.works.get(slot).map_or((u32::MAX, 0), Work::rank),
+            (_, index) => (index, 0),
+        }
+    }
+
+    pub(crate) fn handle(&mut self, kind: Kind, index: u32) {
+        if self.part.is_some() {
+            let place = self.rank(key(kind, index)).0;
+            self.part.as_mut().expect("just looked at").note(self.net.now, (kind as u32) << 28 | place);
+        }
         match kind {
             Kind::Arrive | Kind::Transmit => unreachable!("the loop sees to them"),
             Kind::Endpoint => self.on_endpoint(index),
@@ -242,7 +356,7 @@ impl Sim {
             Control::Fluid(index, begins) => self.on_fluid(index, begins),
             Control::Sample => {
                 self.take_samples();
-                if !self.net.outside.wheel.is_empty() {
+                if self.part.is_none() && !self.net.outside.wheel.is_empty() {
                     let at = self.net.now + self.sampler.interval.expect("sampling has an interval");
                     self.net.outside.at(at, Kind::Control, index);
                 }
@@ -255,7 +369,7 @@ impl Sim {
         for process in self.jobs[job as usize].processes.clone() {
             self.tell(process, Event::Start);
         }
-        if self.jobs[job as usize].unfinished == 0 {
+        if self.jobs[job as usize].unfinished == 0 && self.part.is_none() {
             // Nobody takes part: chance has drawn no flow.
             self.finish_job(job);
             self.net.outside.news = true;
@@ -316,6 +430,9 @@ impl Sim {
             return;
         }
         let job = slot.job;
+        if let Some(part) = &mut self.part {
+            return part.news.finished.push((self.net.now, job));
+        }
         self.jobs[job as usize].unfinished -= 1;
         if self.jobs[job as usize].unfinished == 0 {
             self.finish_job(job);
@@ -348,34 +465,48 @@ impl Sim {
         let mut records = std::mem::take(&mut self.records);
         let now = self.net.now;
         self.records.packets.extend(records.packets.extract_if(.., |packet| packet.time > now));
+        // What ends now may still come before others of now.
+        if !self.is_closed {
+            if self.released.0 == now {
+                self.records.flows = records.flows.split_off(self.released.1);
+            }
+            let ended_before = records.tasks.partition_point(|task| task.end < Some(now));
+            self.records.tasks = records.tasks.split_off(ended_before);
+        }
+        self.released.1 = 0;
         records
     }
 
     /// Closes the books of flows and tasks that are still open. To be called once, at the end.
     pub fn close(&mut self) {
         self.close_tasks();
-        let slots: Vec<u32> = self.flows.iter().map(|(slot, _)| slot).collect();
-        for slot in slots {
+        self.is_closed = true;
+        let mut slots: Vec<(u32, u32)> = self.flows.iter().map(|(slot, flow)| (flow.number, slot)).collect();
+        slots.sort_unstable();
+        // Those that were released before come before.
+        self.released = (self.net.now, self.records.flows.len());
+        for (_, slot) in slots {
             let mut flow = self.flows.remove(slot).expect("just listed");
+            flow.looked = self.net.now;
             if flow.outcome == Outcome::Unfinished && flow.is_delivered() {
                 // Its job may have ended the run with its last byte.
                 flow.outcome = Outcome::Finished;
             }
             self.close_books(&flow);
         }
-        self.records.flows.sort_by_key(|flow| flow.flow);
     }
 
     /// How far the simulation is.
     pub fn progress(&self) -> Progress {
+        let (stale, stale_mixed) = self.net.outside.stale;
         Progress {
             now: self.net.now,
-            events: self.events,
-            packet_hops: self.hops,
+            events: self.events - stale,
+            packet_hops: self.hops - stale,
             flows_done: self.flows_done,
             flows: u64::from(self.next_flow),
             jobs_left: self.jobs_left,
-            fingerprint: self.fingerprint,
+            fingerprint: self.fingerprint.wrapping_sub(stale_mixed),
         }
     }
 
@@ -394,7 +525,7 @@ impl Sim {
         self.jobs.iter().map(record).collect()
     }
 
-    /// Totals of datagrams, in order of first use.
+    /// Totals of datagrams, by job, sender and receiver.
     pub fn datagram_records(&self) -> Vec<DatagramRecord> {
         let record = |pair: &Pair| DatagramRecord {
             job: pair.job,
@@ -406,7 +537,7 @@ impl Sim {
             received_bytes: pair.received_bytes,
             drops: pair.drops,
         };
-        self.pairs.iter().map(record).collect()
+        self.pair_of.values().map(|pair| record(&self.pairs[*pair as usize])).collect()
     }
 
     /// The network, for its counters.
@@ -447,13 +578,10 @@ impl Sim {
     /// Runs one event; returns its time and key.
     pub(crate) fn trace_step(&mut self) -> (Option<Pause>, Option<(Time, u32)>) {
         let next = self.net.outside.wheel.peek().map(|entry| (entry.time, entry.key()));
-        (self.step(), next)
+        let pause = match self.step() {
+            Some(Pause::Until) => Some(self.at_stop()),
+            pause => pause,
+        };
+        (pause, next)
     }
-}
-
-/// Mixes an event into the fingerprint (FNV-like, on words).
-#[inline]
-fn fold(fingerprint: u64, time: Time, key: u32) -> u64 {
-    let word = time.as_ps() ^ (u64::from(key) << 32);
-    (fingerprint.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95)
 }

@@ -1,7 +1,7 @@
 //! Series: the state of chosen ports, of hosts and flows at a fixed interval; and captured packets.
 
 use crate::body::{Body, DATAGRAM, Extra};
-use crate::endpoint::Stage;
+use crate::endpoint::{Endpoint, Stage};
 use crate::outside::Seen;
 use crate::records::{FlowSample, HostRecord, HostSample, PacketSeen, PauseSample, Transport};
 use crate::run::Sim;
@@ -23,6 +23,28 @@ pub(crate) struct Sampler {
     /// Hosts at the ends of these ports, and their last sample.
     pub hosts: Vec<(u32, HostSample)>,
     pub flows: bool,
+}
+
+impl Sampler {
+    /// Samples only these ports and nodes from now on.
+    pub(crate) fn restrict(&mut self, has_port: impl Fn(PortId) -> bool, has_node: impl Fn(NodeId) -> bool) {
+        self.ports.retain(|(port, _)| has_port(*port));
+        self.switches.retain(|node| has_node(*node));
+        self.hosts.retain(|(host, _)| has_node(NodeId(*host)));
+    }
+}
+
+/// What is sampled of a flow, if its sender has one open end.
+pub(crate) fn flow_sample(number: u32, a: &Endpoint, b: &Endpoint) -> Option<FlowSample> {
+    let sender = if a.tcp.received() > b.tcp.received() { b } else { a };
+    let stats = sender.tcp.stats();
+    (sender.stage == Stage::Open).then(|| FlowSample {
+        flow: number,
+        cwnd: stats.cwnd,
+        in_flight: stats.in_flight,
+        srtt: stats.srtt,
+        acked: sender.tcp.acked(),
+    })
 }
 
 impl Sim {
@@ -131,21 +153,14 @@ impl Sim {
     }
 
     fn sample_flows(&mut self) {
-        for (_, flow) in self.flows.iter() {
+        let first = self.records.flow_samples.len();
+        for (_, flow) in self.flows.iter().filter(|(_, flow)| flow.half.is_none()) {
             let [a, b] = &flow.ends;
-            let sender = if a.tcp.received() > b.tcp.received() { b } else { a };
-            if sender.stage == Stage::Open {
-                let stats = sender.tcp.stats();
-                let sample = FlowSample {
-                    flow: flow.number,
-                    cwnd: stats.cwnd,
-                    in_flight: stats.in_flight,
-                    srtt: stats.srtt,
-                    acked: sender.tcp.acked(),
-                };
-                self.records.flow_samples.push((self.net.now, sample));
-            }
+            self.records
+                .flow_samples
+                .extend(flow_sample(flow.number, a, b).map(|sample| (self.net.now, sample)));
         }
+        self.records.flow_samples[first..].sort_unstable_by_key(|(_, sample)| sample.flow);
     }
 
     fn host_sample(&mut self, host: u32) -> HostSample {

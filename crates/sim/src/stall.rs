@@ -64,6 +64,7 @@ impl Sim {
             self.stall.is_end = true;
             // What happens now is still to be done.
             self.until = self.net.now;
+            self.stop = self.net.now;
         }
     }
 

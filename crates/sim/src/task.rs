@@ -13,6 +13,23 @@ pub(crate) struct Tasks {
     begun: u64,
 }
 
+impl Tasks {
+    /// Numbers the tasks under way as the whole has them: task n as `numbers[n - 1]`.
+    pub(crate) fn renumber(&mut self, numbers: &[u64]) {
+        let open = std::mem::take(&mut self.open).into_iter().map(|(task, open)| {
+            let task = numbers[task as usize - 1];
+            (task, Open { record: TaskRecord { task, ..open.record }, ..open })
+        });
+        self.open = open.collect();
+    }
+
+    /// Adds those under way in another part, with its numbers for them.
+    pub(crate) fn join(&mut self, mut other: Tasks, numbers: &[u64]) {
+        other.renumber(numbers);
+        self.open.append(&mut other.open);
+    }
+}
+
 #[derive(Debug)]
 struct Open {
     process: u32,
@@ -21,6 +38,10 @@ struct Open {
 
 impl Sim {
     pub(crate) fn begin_task(&mut self, process: u32, kind: &'static str, number: u64) -> TaskId {
+        if let Some(part) = &mut self.part {
+            let place = part.place(process);
+            part.news.begun.push(place);
+        }
         self.tasks.begun += 1;
         let task = self.tasks.begun;
         let slot = &self.processes[process as usize];
@@ -36,15 +57,32 @@ impl Sim {
         if self.tasks.open.get(&task.0).is_some_and(|open| open.process == process) {
             let record = self.tasks.open.remove(&task.0).expect("just looked at").record;
             let end = Some(self.net.now);
-            self.records.tasks.push(TaskRecord { end, bytes, outcome: TaskOutcome::Finished, ..record });
+            self.keep_task(TaskRecord { end, bytes, outcome: TaskOutcome::Finished, ..record });
         }
+    }
+
+    /// Tasks are recorded in the order in which they ended, those of the same time in that of their numbers.
+    fn keep_task(&mut self, record: TaskRecord) {
+        if self.part.is_some() {
+            return self.records.tasks.push(record);
+        }
+        let rank = |task: &TaskRecord| (task.end, task.task);
+        let records = &mut self.records.tasks;
+        let later = records.iter().rev().take_while(|other| rank(other) > rank(&record)).count();
+        records.insert(records.len() - later, record);
     }
 
     /// The tasks of a host that has crashed are over.
     pub(crate) fn lose_tasks(&mut self, host: u32) {
-        for (_, open) in self.tasks.open.extract_if(.., |_, open| open.record.host == host) {
-            let (end, outcome) = (Some(self.net.now), TaskOutcome::Lost);
-            self.records.tasks.push(TaskRecord { end, outcome, ..open.record });
+        let (end, outcome) = (Some(self.net.now), TaskOutcome::Lost);
+        let lost: Vec<Open> = self
+            .tasks
+            .open
+            .extract_if(.., |_, open| open.record.host == host)
+            .map(|(_, open)| open)
+            .collect();
+        for open in lost {
+            self.keep_task(TaskRecord { end, outcome, ..open.record });
         }
     }
 

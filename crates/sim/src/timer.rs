@@ -60,6 +60,12 @@ impl Timers {
         Some((process, token))
     }
 
+    /// The place of a timer among those that expire at the same time.
+    pub(crate) fn rank(&self, slot: u32) -> (u32, u64) {
+        let Slot { process, token, .. } = self.slots[slot as usize];
+        (process, token)
+    }
+
     /// Cancels all timers of a process.
     pub(crate) fn cancel_all(&mut self, process: u32) {
         let tokens: Vec<u64> =

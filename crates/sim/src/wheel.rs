@@ -5,6 +5,7 @@
 //! old event when it comes.
 
 use crate::buckets::{Buckets, Short};
+use crate::key::kind_of;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
@@ -130,6 +131,9 @@ impl Wheel {
             return;
         }
         // The wheel was turned on by a look at what comes next.
+        if self.upper_of(bucket) == self.upper {
+            return self.insert(shorten(entry.time, entry.key));
+        }
         self.rebuild(self.shift, bucket);
         self.insert(shorten(entry.time, entry.key));
     }
@@ -151,6 +155,14 @@ impl Wheel {
         let &short = self.current.get(self.next)?;
         self.next += 1;
         Some(restore(self.upper, short))
+    }
+
+    /// The next event, if it is of the time and kind of `entry`.
+    #[inline]
+    pub(crate) fn pop_alike(&mut self, entry: Entry) -> Option<Entry> {
+        let next = self.current.get(self.next).map(|&short| restore(self.upper, short));
+        let is_alike = |next: &Entry| next.time == entry.time && kind_of(next.key) == kind_of(entry.key);
+        next.filter(is_alike).inspect(|_| self.next += 1)
     }
 
     /// Keys of the events in the bucket just turned to, where it is crowded: one that looks at what they need

@@ -13,6 +13,15 @@ pub(crate) struct Work {
     token: u64,
     life: u32,
     disk: bool,
+    /// Grows from one to the next.
+    number: u64,
+}
+
+impl Work {
+    /// Its place among works that are done at the same time.
+    pub(crate) fn rank(&self) -> (u32, u64) {
+        (self.process, self.number)
+    }
 }
 
 impl Sim {
@@ -29,8 +38,8 @@ impl Sim {
             host.busy_since = now;
         }
         host.core_busy += time;
-        let work = Work { process, token, life: host.life, disk: false };
-        self.finish_work_at(end, work);
+        let life = host.life;
+        self.finish_work_at(end, Work { process, token, life, disk: false, number: self.works_begun });
     }
 
     /// Queues for the disk, first come first served.
@@ -40,11 +49,12 @@ impl Sim {
         let end = self.net.now.max(host.disk_free).saturating_add(time);
         host.disk_free = end;
         host.disk_busy += time;
-        let work = Work { process, token, life: host.life, disk: true };
-        self.finish_work_at(end, work);
+        let life = host.life;
+        self.finish_work_at(end, Work { process, token, life, disk: true, number: self.works_begun });
     }
 
     fn finish_work_at(&mut self, end: Time, work: Work) {
+        self.works_begun += 1;
         let slot = self.works.insert(work);
         self.net.outside.at(end, Kind::Work, slot);
     }

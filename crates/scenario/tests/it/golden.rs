@@ -84,13 +84,13 @@ fn line(scenario: &Scenario) -> String {
         marks += counters.marks;
         longest = longest.max(counters.queue_max_packets);
     }
-    let goodput = sum(|flow| flow.bytes) * 8 / now.as_us().max(1);
+    let goodput = sum(|flow| flow.bytes) * 8 / sim.ended().as_us().max(1);
     format!(
         "{:>6} {:>10} {:>10} {:>10} {:>8} {:>6} {:>6} {:>6} {:>5} {:>5}",
         times.len(),
         times.iter().sum::<u64>() / times.len() as u64,
         times[(times.len() * 99).div_ceil(100) - 1],
-        now.as_us(),
+        sim.ended().as_us(),
         goodput,
         drops,
         marks,

@@ -26,6 +26,7 @@ mod draw;
 mod facts;
 mod judge;
 mod losses;
+mod parts;
 mod run;
 #[path = "../it/support.rs"]
 mod support;
@@ -72,6 +73,33 @@ fn packets_are_conserved_and_flows_end_whatever_fails() {
     }
     println!("{tally}");
     assert!(failed.is_empty(), "cases {failed:?} failed");
+}
+
+#[test]
+fn a_run_in_parts_has_the_bytes_of_a_whole_run() {
+    let number = |name| env::var(name).ok().map(|text| text.parse().expect("a number"));
+    let cases = match number("STORM_CASE") {
+        Some(case) => case..case + 1,
+        None => 0..number("STORM_CASES").unwrap_or(6 * FEW),
+    };
+    let (mut cut, mut failed) = (0, Vec::new());
+    for case in cases {
+        let mut scenario = draw::scenario(&mut rng::stream(case, "storm"));
+        // What TCP does while it gives up is tried elsewhere, and samples take room.
+        scenario["until"] = json!(scenario["until"].as_u64().expect("a time").min(2_000_000_000_000));
+        scenario["measure"] =
+            json!({"interval": 3_700_000_000u64, "ports": ["*"], "flows": true, "capture": []});
+        match catch_unwind(AssertUnwindSafe(|| parts::alike(&scenario))) {
+            Ok(parts) => cut += usize::from(parts > 1),
+            Err(_) => {
+                eprintln!("case {case}: {scenario}");
+                failed.push(case);
+            }
+        }
+    }
+    println!("{cut} networks were cut");
+    assert!(failed.is_empty(), "cases {failed:?} failed");
+    assert!(cut > 0 || env::var("STORM_CASE").is_ok());
 }
 
 fn check(scenario: &Value) -> Seen {

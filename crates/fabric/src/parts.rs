@@ -1,0 +1,135 @@
+//! A network in parts: each part has all ports, and runs those of its own nodes.
+//!
+//! A link between two parts is cut. The part that sends hands a packet over a set time before it arrives, when
+//! its last bit has left; the other part has it on its copy of the port until it arrives there. So each part
+//! may be as far ahead of the others as the least of these times.
+
+use crate::driver::{Driver, PortEvent};
+use crate::fabric::Fabric;
+use crate::ids::{NodeId, PortId, Route};
+use crate::packet::Packet;
+use crate::port::flag;
+use crate::wires::{NONE, Wire};
+use std::collections::BTreeSet;
+use units::Time;
+
+impl<B: Copy + Default> Fabric<B> {
+    /// Whether packets of all kinds of this port can be handed over: no pauses cross it, no fluid, no cells.
+    pub fn may_be_cut(&self, id: PortId) -> bool {
+        !self.ports[id.index()].is(flag::PAUSES | flag::FLUID | flag::CELLS | flag::CAPTURE)
+    }
+
+    /// Cuts a link whose far end another part runs: packets are [delivered](Fabric::arrive) `ahead` of their
+    /// arrival, which is no longer than the link's delay.
+    pub fn cut(&mut self, id: PortId, ahead: Time) {
+        let port = &mut self.ports[id.index()];
+        port.flags |= flag::CUT;
+        port.delay = port.delay.saturating_sub(ahead);
+    }
+
+    /// The delay of a link.
+    pub fn delay(&self, id: PortId) -> Time {
+        self.ports[id.index()].delay
+    }
+
+    /// Whether the link of `id` is [cut](Fabric::cut) here.
+    #[inline]
+    pub fn is_cut(&self, id: PortId) -> bool {
+        self.ports[id.index()].is(flag::CUT)
+    }
+
+    /// Takes over a packet that arrives over the link of `id`, which is cut in the part that sends.
+    pub fn take_over<D: Driver<B>>(&mut self, id: PortId, arrive: Time, packet: &Packet<B>, driver: &mut D) {
+        let (slot, wires) = self.wires.insert(packet);
+        if let Some(first) = self.ports[id.index()].append(wires, arrive, arrive, slot) {
+            driver.schedule(first, PortEvent::Arrive(id));
+        }
+    }
+
+    /// The ports that a packet is still to enter.
+    pub fn ports_ahead(&self, route: Route) -> Vec<PortId> {
+        let (port, route) = self.routing.next(route);
+        self.path((port, route))
+    }
+
+    /// The route that crosses `ports`.
+    pub fn route_over(&mut self, ports: &[PortId]) -> Route {
+        self.routing.over(ports)
+    }
+
+    /// A flow's route, as [`Fabric::route`] gives it, in the numbers of another part.
+    pub fn way_there(&self, way: (PortId, Route), other: &mut Fabric<B>) -> (PortId, Route) {
+        let route = other.route_over(&self.path(way));
+        other.routing.next(route)
+    }
+
+    /// Moves what is counted here of a link that is cut elsewhere, its losses on the way, to the part that
+    /// cuts it.
+    pub fn report_losses(&mut self, id: PortId, sender: &mut Fabric<B>) {
+        if let Some(lost) = self.ports[id.index()].cold.discards.take() {
+            sender.ports[id.index()].cold.discards.get_or_insert_default().add(&lost);
+        }
+    }
+
+    /// Takes over from another part the state of the nodes that `is_its`, and what is on links to them. Nothing
+    /// more may be handed over then: both parts are at their end.
+    pub fn join(&mut self, other: &mut Fabric<B>, is_its: impl Fn(NodeId) -> bool) {
+        for index in 0..self.ports.len() {
+            let cold = &self.ports[index].cold;
+            let (own, peer) = (is_its(cold.owner), is_its(cold.peer));
+            if !own && !peer {
+                continue;
+            }
+            let (mut here, mut there) = (self.unchain(index), other.unchain(index));
+            if own {
+                std::mem::swap(&mut self.ports[index], &mut other.ports[index]);
+                std::mem::swap(&mut here, &mut there);
+            }
+            // What the sender has handed over comes first.
+            there.wires.extend(here.wires);
+            self.chain(index, &there.wires, there.begun + here.begun);
+        }
+        let its = self.ports.iter().filter(|port| is_its(port.cold.owner));
+        let pools: BTreeSet<u32> = its.filter_map(|port| port.cold.classes.as_ref()?.pool).collect();
+        for pool in pools {
+            std::mem::swap(&mut self.pools[pool as usize], &mut other.pools[pool as usize]);
+        }
+    }
+
+    /// Takes the packets of a port out of their slots.
+    fn unchain(&mut self, index: usize) -> Chain<B> {
+        let (first, waiting) = (self.ports[index].first, self.ports[index].waiting);
+        let slots: Vec<u32> = self.wires.chain(first).collect();
+        let begun = slots.iter().position(|&slot| slot == waiting).unwrap_or(slots.len());
+        let wires = slots.iter().map(|&slot| self.wires[slot]).collect();
+        for slot in slots {
+            self.wires.take(slot);
+        }
+        let port = &mut self.ports[index];
+        (port.first, port.last, port.waiting) = (NONE, NONE, NONE);
+        Chain { wires, begun }
+    }
+
+    /// Gives a port without packets these; the sending of `begun` of them has begun.
+    fn chain(&mut self, index: usize, wires: &[Wire<B>], begun: usize) {
+        let mut slots = Vec::with_capacity(wires.len());
+        for wire in wires {
+            let (slot, all) = self.wires.insert(&wire.packet);
+            all[slot as usize] = Wire { next: NONE, ..*wire };
+            slots.push(slot);
+        }
+        for pair in slots.windows(2) {
+            self.wires[pair[0]].next = pair[1];
+        }
+        let at = |place: Option<&u32>| place.copied().unwrap_or(NONE);
+        let port = &mut self.ports[index];
+        (port.first, port.last, port.waiting) = (at(slots.first()), at(slots.last()), at(slots.get(begun)));
+    }
+}
+
+/// Packets on the wire of a port and in its first-in first-out queue.
+struct Chain<B> {
+    wires: Vec<Wire<B>>,
+    /// How many of them are no longer in the queue.
+    begun: usize,
+}

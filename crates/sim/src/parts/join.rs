@@ -1,0 +1,117 @@
+//! The whole again out of its parts: samples as they are taken, all totals at the end.
+
+use crate::parts::books::{Books, Guards};
+use crate::parts::meeting::{side_of, unite};
+use crate::records::{FlowSample, Records};
+use crate::run::Sim;
+use crate::sample::flow_sample;
+use fabric::NodeId;
+use units::Time;
+
+impl Records {
+    /// Adds what each part has sampled, in the order of a whole.
+    pub(crate) fn add_samples(&mut self, samples: Vec<Records>) {
+        let first = [
+            self.ports.len(),
+            self.queues.len(),
+            self.pools.len(),
+            self.hosts.len(),
+            self.flow_samples.len(),
+        ];
+        for mut part in samples {
+            self.ports.append(&mut part.ports);
+            self.queues.append(&mut part.queues);
+            self.pools.append(&mut part.pools);
+            self.hosts.append(&mut part.hosts);
+            self.flow_samples.append(&mut part.flow_samples);
+        }
+        self.ports[first[0]..].sort_by_key(|(_, port, _)| *port);
+        self.queues[first[1]..].sort_by_key(|(_, port, class, _)| (*port, *class));
+        self.pools[first[2]..].sort_by_key(|(_, switch, _)| *switch);
+        self.hosts[first[3]..].sort_by_key(|(_, host, _)| *host);
+        self.flow_samples[first[4]..].sort_by_key(|(_, flow)| flow.flow);
+    }
+}
+
+/// Samples of the flows between two parts.
+pub(crate) fn sample_flows(sims: &Guards<'_>, now: Time) -> Vec<(Time, FlowSample)> {
+    let of_part = |sim: &Sim| -> Vec<FlowSample> {
+        let halves = sim.flows.iter().filter_map(|(slot, flow)| Some((flow, side_of(sim, slot)?)));
+        let homes = halves.filter(|(_, (side, _))| *side == 0);
+        let sample = homes.filter_map(|(flow, (_, half))| {
+            let other = sims[usize::from(half.part)].flows.get(half.slot)?;
+            flow_sample(flow.number, &flow.ends[0], &other.ends[1])
+        });
+        sample.collect()
+    };
+    sims.iter().flat_map(|sim| of_part(sim)).map(|sample| (now, sample)).collect()
+}
+
+/// Unites all flows between two parts where they were opened.
+pub(crate) fn unite_all(sims: &mut Guards<'_>) {
+    for part in 0..sims.len() {
+        let sim = &sims[part];
+        let halves = sim.flows.iter().filter_map(|(slot, _)| Some((slot, side_of(sim, slot)?)));
+        let homes: Vec<(u32, usize, u32)> = halves
+            .filter(|(_, (side, _))| *side == 0)
+            .map(|(slot, (_, half))| (slot, usize::from(half.part), half.slot))
+            .collect();
+        for (slot, there, slot_there) in homes {
+            unite(sims, (part, slot), (there, slot_there));
+        }
+    }
+}
+
+impl Sim {
+    /// Takes over all that belongs to another part.
+    pub(crate) fn join(&mut self, mut other: Sim, numbers: &[u64]) {
+        let part = other.part.take().expect("a part");
+        self.net.fabric.join(&mut other.net.fabric, |node| part.owns(node));
+        let hosts = self.net.hosts.iter_mut().zip(&mut other.net.hosts);
+        for (index, (here, there)) in hosts.enumerate() {
+            let mut past = here.past;
+            past.add(&there.past);
+            if part.owns(NodeId(index as u32)) {
+                std::mem::swap(here, there);
+                self.net.taken[index] = other.net.taken[index];
+            }
+            here.past = past;
+        }
+        for (here, there) in self.jobs.iter_mut().zip(&other.jobs) {
+            here.flows += there.flows;
+            here.flows_done += there.flows_done;
+            here.flows_broken += there.flows_broken;
+            here.bytes += there.bytes;
+        }
+        for there in &other.pairs {
+            let pair = self.pair(there.job, there.from, there.to);
+            self.pairs[pair as usize].add(there);
+        }
+        let slots: Vec<u32> = other.flows.iter().map(|(slot, _)| slot).collect();
+        for slot in slots {
+            let flow = self.flows.insert(other.flows.remove(slot).expect("just listed"));
+            self.find_ways(flow);
+        }
+        self.tasks.join(other.tasks, numbers);
+        self.flows_done += other.flows_done;
+        self.events += other.events;
+        self.hops += other.hops;
+        self.fingerprint = self.fingerprint.wrapping_add(other.fingerprint);
+        let ((stale, mixed), there) = (self.net.outside.stale, other.net.outside.stale);
+        self.net.outside.stale = (stale + there.0, mixed.wrapping_add(there.1));
+        self.net.outside.discards += other.net.outside.discards;
+    }
+
+    /// Is no part any more, but the whole; what concerned all parts is in the books.
+    pub(crate) fn end_parts(&mut self, books: &Books) {
+        self.part = None;
+        self.net.now = books.now;
+        self.events += books.events;
+        self.fingerprint = self.fingerprint.wrapping_add(books.fingerprint);
+        self.next_flow = books.flows;
+        self.jobs_left = books.jobs_left;
+        for (job, book) in self.jobs.iter_mut().zip(&books.jobs) {
+            job.end = book.end;
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! A part as the simulation of its own nodes: what crosses its border, and what others have to be told.
+
+use crate::body::{Body, DATAGRAM, Extra};
+use crate::flow::Ending;
+use crate::key::{Kind, key};
+use crate::records::FlowRecord;
+use crate::run::Sim;
+use fabric::{Delivery, NodeId, Packet, PortId, Route};
+use process::Payload;
+use std::sync::Arc;
+use units::Time;
+
+/// Endpoints of other parts are named by their part as well: above these bits, plus one.
+const SLOT_BITS: u32 = 25;
+/// Parts at most.
+pub(crate) const PARTS_MAX: usize = 100;
+/// Not known yet.
+pub(crate) const UNKNOWN: u32 = u32::MAX;
+/// A flow that was opened since the parts met last has this bit in its number, and its place among those.
+pub(crate) const UNNUMBERED: u32 = 1 << 31;
+
+/// What a part knows beyond a whole simulation.
+#[derive(Debug)]
+pub(crate) struct Part {
+    pub me: u8,
+    /// By node: the part that runs it.
+    pub of: Arc<[u8]>,
+    /// Packets are handed over so long before they arrive.
+    pub ahead: Time,
+    /// Own ports whose far end is in another part, and that part.
+    pub cut: Vec<(PortId, usize)>,
+    /// By part: what it is to be handed.
+    pub out: Vec<Mail>,
+    /// By part: what is known of it.
+    others: Vec<Other>,
+    pub news: News,
+    /// The latest event so far in the order of the model, and the last process that it has concerned.
+    turn: Place,
+}
+
+/// What a part knows of another.
+#[derive(Clone, Debug, Default)]
+struct Other {
+    /// By a route's position here: whether it knows the route.
+    told: Vec<bool>,
+    /// By a route's position there: the route here.
+    routes: Vec<Route>,
+    /// By a flow's slot there: its slot here, if this is where its other end is.
+    slots: Vec<u32>,
+}
+
+/// What a part hands another.
+#[derive(Debug, Default)]
+pub(crate) struct Mail {
+    pub packets: Vec<Crossing>,
+    /// Routes of these that the other has not seen: their position, and their ports.
+    pub routes: Vec<(Route, Vec<PortId>)>,
+}
+
+/// A packet on a link between two parts.
+#[derive(Debug)]
+pub(crate) struct Crossing {
+    pub port: PortId,
+    pub arrive: Time,
+    pub packet: Packet<Body>,
+    extra: Option<Carried>,
+}
+
+/// What few packets carry.
+#[derive(Debug)]
+struct Carried {
+    extra: Extra,
+    /// Of datagrams.
+    job: u32,
+}
+
+/// What has happened since the parts met last that concerns others or the whole.
+#[derive(Debug, Default)]
+pub(crate) struct News {
+    /// Flows opened, by what orders them among those of all parts.
+    pub opened: Vec<(Place, u32)>,
+    /// Tasks begun.
+    pub begun: Vec<Place>,
+    /// Written by the end here of a flow in that slot, for the other end to read.
+    pub written: Vec<(u32, Payload)>,
+    /// Packets of other parts' flows that are gone: when, the part, and the endpoint there.
+    pub gone: Vec<(Time, u8, u32)>,
+    /// Halves of flows that may be over.
+    pub ended: Vec<u32>,
+    /// Processes that are done: when, and their job.
+    pub finished: Vec<(Time, u32)>,
+    /// When the flows were released that were recorded.
+    pub released: Vec<Time>,
+}
+
+/// Where something belongs in the order of the model: time, event, process if the event concerns several.
+pub(crate) type Place = (Time, u32, u32);
+
+/// What is known of a flow whose other end is in another part.
+#[derive(Debug)]
+pub(crate) struct Half {
+    pub part: u8,
+    /// Its slot there.
+    pub slot: u32,
+    /// The initial sequence number of the end that accepts.
+    pub isn: u32,
+    pub endings: Vec<(Time, Ending)>,
+}
+
+impl Half {
+    pub(crate) fn new(part: u8, isn: u32) -> Box<Half> {
+        Box::new(Half { part, slot: UNKNOWN, isn, endings: Vec::new() })
+    }
+}
+
+impl News {
+    pub(crate) fn is_empty(&self) -> bool {
+        let News { opened, begun, written, gone, ended, finished, released } = self;
+        opened.is_empty()
+            && begun.is_empty()
+            && written.is_empty()
+            && gone.is_empty()
+            && ended.is_empty()
+            && finished.is_empty()
+            && released.is_empty()
+    }
+}
+
+impl Part {
+    pub(crate) fn new(me: usize, parts: usize, of: Arc<[u8]>, ahead: Time) -> Part {
+        Part {
+            me: me as u8,
+            of,
+            ahead,
+            cut: Vec::new(),
+            out: (0..parts).map(|_| Mail::default()).collect(),
+            others: vec![Other::default(); parts],
+            news: News::default(),
+            turn: (Time::ZERO, 0, 0),
+        }
+    }
+
+    pub(crate) fn owns(&self, node: NodeId) -> bool {
+        self.of[node.0 as usize] == self.me
+    }
+
+    /// Notes that an event happens. What it sets off at the same time belongs behind it.
+    pub(crate) fn note(&mut self, now: Time, key: u32) {
+        let (time, last, _) = self.turn;
+        if time != now || key > last {
+            self.turn = (now, key, 0);
+        }
+    }
+
+    /// The place of what `process` does now.
+    pub(crate) fn place(&mut self, process: u32) -> Place {
+        // Only jobs that start and faults concern several parts.
+        if self.turn.1 < key(Kind::Transmit, 0) {
+            self.turn.2 = self.turn.2.max(process);
+        }
+        self.turn
+    }
+
+    /// The slot in `part` is that of the flow that is here in `slot`.
+    pub(crate) fn learn_slot(&mut self, part: u8, there: u32, slot: u32) {
+        let slots = &mut self.others[usize::from(part)].slots;
+        if slots.len() <= there as usize {
+            slots.resize(there as usize + 1, UNKNOWN);
+        }
+        slots[there as usize] = slot;
+    }
+
+    /// The name of an endpoint outside of this part.
+    fn name_outside(&self, id: u32) -> u32 {
+        if id >> SLOT_BITS == 0 { ((u32::from(self.me) + 1) << SLOT_BITS) | id } else { id }
+    }
+
+    /// The endpoint here that is named so outside, or the same name if it is of no flow here.
+    fn name_here(&self, name: u32) -> u32 {
+        let (part, id) = split_name(name);
+        if part == self.me {
+            return id;
+        }
+        match self.others[usize::from(part)].slots.get((id >> 1) as usize) {
+            Some(&slot) if slot != UNKNOWN => (slot << 1) | (id & 1),
+            _ => name,
+        }
+    }
+
+    /// A packet to an endpoint of another part is gone.
+    pub(crate) fn miss(&mut self, now: Time, name: u32) {
+        let (part, id) = split_name(name);
+        self.news.gone.push((now, part, id));
+    }
+}
+
+/// The part of an endpoint's name, and the endpoint there.
+fn split_name(name: u32) -> (u8, u32) {
+    (((name >> SLOT_BITS) - 1) as u8, name & ((1 << SLOT_BITS) - 1))
+}
+
+impl Sim {
+    /// Hands a packet to the part at the far end of `port`.
+    #[cold]
+    pub(crate) fn hand_over(&mut self, port: PortId, delivery: Delivery) {
+        let net = &mut self.net;
+        // The other part counts its arrival.
+        fabric::Driver::stale(&mut net.outside, net.now, port);
+        let mut packet = *net.fabric.collect(delivery);
+        let part = self.part.as_mut().expect("only parts have cut links");
+        let to = usize::from(part.of[net.fabric.ends(port).1.0 as usize]);
+        let extra = packet.body.extra.checked_sub(1).and_then(|slot| net.extras.remove(slot));
+        let extra = extra.map(|extra| {
+            let job =
+                if let Extra::Datagram { pair, .. } = extra { self.pairs[pair as usize].job } else { 0 };
+            Carried { extra, job }
+        });
+        if packet.body.to != DATAGRAM {
+            packet.body.to = part.name_outside(packet.body.to);
+        }
+        let (route, mail) = (packet.route, &mut part.out[to]);
+        let told = &mut part.others[to].told;
+        if told.len() <= route.index() {
+            told.resize(route.index() + 1, false);
+        }
+        if !std::mem::replace(&mut told[route.index()], true) {
+            mail.routes.push((route, net.fabric.ports_ahead(route)));
+        }
+        mail.packets.push(Crossing { port, arrive: net.now + part.ahead, packet, extra });
+    }
+
+    /// Takes what another part has handed over.
+    pub(crate) fn take_in(&mut self, from: usize, mail: &mut Mail) {
+        let part = self.part.as_mut().expect("only parts get mail");
+        for (route, ports) in mail.routes.drain(..) {
+            let routes = &mut part.others[from].routes;
+            if routes.len() <= route.index() {
+                routes.resize(route.index() + 1, Route::default());
+            }
+            routes[route.index()] = self.net.fabric.route_over(&ports);
+        }
+        for Crossing { port, arrive, mut packet, extra } in mail.packets.drain(..) {
+            let part = self.part.as_ref().expect("a part");
+            packet.route = part.others[from].routes[packet.route.index()];
+            if packet.body.to != DATAGRAM {
+                packet.body.to = part.name_here(packet.body.to);
+            }
+            if let Some(Carried { mut extra, job }) = extra {
+                if let Extra::Datagram { from, to, pair, .. } = &mut extra {
+                    *pair = self.pair(job, from.host.0, to.host.0);
+                }
+                packet.body.extra = self.net.extras.insert(extra) + 1;
+            }
+            self.net.fabric.take_over(port, arrive, &packet, &mut self.net.outside);
+        }
+    }
+
+    /// Runs what happens up to a time, that included.
+    pub(crate) fn run_window(&mut self, end: Time) {
+        self.stop = end;
+        while !matches!(self.step(), None | Some(crate::Pause::Until)) {}
+    }
+
+    /// Takes what was recorded of flows, and when each was released.
+    pub(crate) fn take_flows(&mut self) -> Vec<(Time, FlowRecord)> {
+        let part = self.part.as_mut().expect("a part");
+        part.news.released.drain(..).zip(self.records.flows.drain(..)).collect()
+    }
+}
