@@ -46,6 +46,7 @@ def run(
     folder: str,
     overwrite: bool,
     progress: Callable[[Mapping[str, Any]], bool],
+    threads: int,
     linux: tuple[Path | None, str, Sequence[tuple[str, int, str]]] | None = None,
     operator: Callable[[int, list[tuple[str, int, int]]], list[str] | None] | None = None,
 ) -> str: ...

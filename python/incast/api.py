@@ -33,13 +33,15 @@ def run(
     choice: str | Sequence[str] | None = None,
     force: bool = False,
     jobs: int | None = None,
+    threads: int | None = None,
 ) -> Result:
     """Runs a scenario, all its choices side by side, and returns what was measured.
 
     `scenario` is a `Scenario` or the path of a YAML file. `out` is the result folder; without it, the result
     is kept only as long as the returned object. `set` changes fields, as `{"switch.buffer.size": "1MB"}`.
     `seeds` runs it with so many seeds, from the scenario's on. `choice` is the variant or the variants to run
-    (all). `force` overwrites a result. `jobs` is the number of runs at a time (all cores). Raises
+    (all). `force` overwrites a result. `jobs` is the number of runs at a time (all cores),
+    and `threads` that of each run at most (its share of the cores); results do not depend on them. Raises
     `ScenarioError` when the scenario can't run, `OutputError` when the folder can't be written
     (`OutputExistsError`: it holds something), and `RunError` when a run failed on the way.
     """
@@ -50,7 +52,7 @@ def run(
     variants = make_variants(written, chosen, seed_list(written, seeds))
 
     def done(place: Path) -> Result:
-        if failed := failure(run_all(written, variants, place, force=force, jobs=jobs)):
+        if failed := failure(run_all(written, variants, place, force=force, jobs=jobs, threads=threads)):
             raise failed
         return Result(place)
 

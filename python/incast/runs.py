@@ -54,13 +54,14 @@ def run_all(
     *,
     force: bool = False,
     jobs: int | None = None,
+    threads: int | None = None,
     watch: Watch | None = None,
     ended: Callable[[int, Done], None] | None = None,
     live: bool = False,
 ) -> list[Done]:
     """Runs the variants into `out`: a single one into the folder itself, several into sub-folders.
 
-    `watch` and `ended` are called in the runs' threads, with a variant's number. With `live`, runs are on
+    Each has so many `threads` at most; of the cores, its share if that is not said. `watch` and `ended` are called in the runs' threads, with a variant's number. With `live`, runs are on
     sockets of this machine, a process a host. Runs that take this machine's time come one after the other.
     """
     if live:
@@ -68,11 +69,13 @@ def run_all(
     places = made_places(variants, out, force)
     run = _LiveRun if live else _Run
     timed = live or any(variant.scenario.clock for variant in variants)
-    at_a_time = 1 if timed else jobs or os.cpu_count() or 1
+    cores = os.cpu_count() or 1
+    at_a_time = 1 if timed else jobs or cores
+    threads = threads or max(1, cores // min(at_a_time, len(variants)))
     with Stop() as stop, ThreadPoolExecutor(max_workers=at_a_time) as pool:
         try:
             running = [
-                pool.submit(_go, run(written, variant, place, force, stop.event, number, watch), ended)
+                pool.submit(_go, run(written, variant, place, force, stop.event, number, watch, threads), ended)
                 for number, (variant, place) in enumerate(zip(variants, places, strict=True))
             ]
             wait(running)
@@ -96,7 +99,7 @@ def run_operated(
 ) -> Done:
     """Runs a variant in this thread, with an operator at its emulated hosts, until that ends it."""
     folder.make_free(out, force)
-    return _Run(written, variant, out, force, threading.Event(), 0, None, operator).go()
+    return _Run(written, variant, out, force, threading.Event(), 0, None, 1, operator).go()
 
 
 def _check_live(written: WrittenScenario, variants: Sequence[Variant]) -> None:
@@ -144,6 +147,7 @@ class _Run:
         stop: threading.Event,
         number: int,
         watch: Watch | None,
+        threads: int,
         operator: Operator | None = None,
     ) -> None:
         self.written = written
@@ -153,6 +157,7 @@ class _Run:
         self.stop = stop
         self.number = number
         self.watch = watch
+        self.threads = threads
         self.operator = operator
         self.share = Share(variant.resolved.spec)
 
@@ -180,9 +185,8 @@ class _Run:
         resolved = self.variant.resolved
         with congestion.registered(resolved.here) as names:
             made_of = linux(names)
-            ran = _core.run(
-                resolved.core, str(self.place), self.force, self._progress, made_of, self.operator
-            )
+            place, going_on = str(self.place), self._progress
+            ran = _core.run(resolved.core, place, self.force, going_on, self.threads, made_of, self.operator)
         return dict(json.loads(ran))
 
     def _progress(self, progress: Mapping[str, Any]) -> bool:

@@ -56,5 +56,5 @@ def check_clocks(variants: Iterable[Variant]) -> None:
 
 def _run(asked: Asked, place: Path) -> tuple[dict[str, Any], str]:
     written, variant = asked
-    (done,) = run_all(written, [variant], place, jobs=1)
+    (done,) = run_all(written, [variant], place, jobs=1, threads=1)
     return done.summary, done.error

@@ -31,7 +31,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def test_debug_and_release_write_the_same_bytes(tmp_path: Path) -> None:
-    _core.run(_core.check(SCENARIO.read_text()), str(tmp_path / "release"), False, lambda _: True)
+    _core.run(_core.check(SCENARIO.read_text()), str(tmp_path / "release"), False, lambda _: True, 1)
     subprocess.run([debug_build(), SCENARIO, tmp_path / "debug"], check=True, capture_output=True)
     release, debug = files(tmp_path / "release"), files(tmp_path / "debug")
     assert release.keys() == debug.keys()

@@ -47,7 +47,7 @@ def _slow(tmp_path: Path, last_ms: int = 600_000) -> dict[str, Any]:
 
 def test_the_same_flows_as_in_the_simulator(tmp_path: Path) -> None:
     given = spec(tmp_path, SMALL)
-    _core.run(checked(given), str(tmp_path / "sim"), False, lambda _: True)
+    _core.run(checked(given), str(tmp_path / "sim"), False, lambda _: True, 1)
     told: list[Mapping[int, Mapping[str, Any]]] = []
     outcome = run_jobs(given, checked(given), tmp_path / "live", limit_s=LIMIT_S, watch=told.append)
     assert outcome.finished

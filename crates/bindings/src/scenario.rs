@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use scenario::{Answer, Operator, Problem, Progress, Registered, Step};
 use std::cell::RefCell;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -102,18 +103,19 @@ fn check(py: Python<'_>, scenario: String) -> PyResult<Checked> {
     Ok(Checked { text: scenario, scenario: checked })
 }
 
-/// Runs a scenario into a folder. `progress` gets a mapping and answers whether to go on; `linux` is what
+/// Runs a scenario into a folder, on so many threads at most. `progress` gets a mapping and answers whether to go on; `linux` is what
 /// emulated hosts are made of ([`Linux`]). `operator` gets the time in
 /// picoseconds, and the host, number and exit code of all that has been answered since the last call; it
 /// returns the hosts that have something to read, or None to end the run.
 #[pyfunction]
-#[pyo3(signature = (scenario, folder, overwrite, progress, linux=None, operator=None))]
+#[pyo3(signature = (scenario, folder, overwrite, progress, threads, linux=None, operator=None))]
 fn run(
     py: Python<'_>,
     scenario: &Bound<'_, Checked>,
     folder: PathBuf,
     overwrite: bool,
     progress: Py<PyAny>,
+    threads: NonZeroUsize,
     linux: Option<Linux>,
     operator: Option<Py<PyAny>>,
 ) -> PyResult<String> {
@@ -137,7 +139,7 @@ fn run(
             ask(raised, |py| progress.call1(py, (told(py, now)?,))).unwrap_or(false)
         };
         let run = |tell: &mut dyn FnMut(&Progress) -> bool| {
-            scenario::run(spec, &folder, overwrite, &linux, operator, tell)
+            scenario::run(spec, &folder, overwrite, &linux, threads, operator, tell)
         };
         if scenario::needs_linux(spec) {
             return aside(&going_on, tell, |tell| run(&mut |now| if due.is() { tell(now) } else { true }));

@@ -8,6 +8,7 @@
 //! hosts, so the example takes those of the Rust types:
 //!
 //! ```
+//! use std::num::NonZeroUsize;
 //! use scenario::{End, check, measure};
 //! use serde_json::json;
 //!
@@ -24,7 +25,7 @@
 //!     "measure": {"interval": null, "ports": [], "flows": false, "capture": []},
 //!     "until": null
 //! });
-//! let outcome = measure(&check(&text.to_string())?)?;
+//! let outcome = measure(&check(&text.to_string())?, NonZeroUsize::MIN)?;
 //! assert_eq!(outcome.end, End::Finished);
 //! assert!(outcome.sim_time_ps > 1_600_000_000, "2 MB take 1.6 ms at 10 Gb/s");
 //!
@@ -36,6 +37,7 @@
 mod buffers;
 mod build;
 mod emulate;
+mod engine;
 mod error;
 pub mod kinds;
 pub mod lab;

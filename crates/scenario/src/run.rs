@@ -2,6 +2,7 @@
 
 use crate::build::{Built, build, build_shown};
 use crate::emulate::{self, Emulation, Exited, Linux, Operator};
+use crate::engine::Engine;
 use crate::error::Error;
 use crate::lab::Scenario;
 use crate::names;
@@ -12,6 +13,7 @@ use record::RunFolder;
 use serde::Serialize;
 use sim::{Divergence, Pause, Sim};
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::path::Path;
 use units::{Problem, Time};
 
@@ -120,7 +122,8 @@ pub struct StuckQueue {
 }
 
 /// Runs a scenario into the folder `out`. `progress` is called now and then; when it returns false the run
-/// stops and keeps what was measured. `operator` asks emulated hosts for more than the scenario does.
+/// stops and keeps what was measured. `operator` asks emulated hosts for more than the scenario does. It
+/// has so many `threads` at most, whatever its results: they are the same.
 ///
 /// # Errors
 /// A scenario that can't run (then no folder is made), or results that can't be written.
@@ -129,37 +132,41 @@ pub fn run(
     out: &Path,
     overwrite: bool,
     linux: &Linux,
+    threads: NonZeroUsize,
     operator: Option<&mut Operator<'_>>,
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Outcome, Error> {
-    let Built { mut sim, shown, away } = build_shown(scenario)?;
+    let Built { sim, shown, away } = build_shown(scenario)?;
     let emulated = emulate::is_needed(scenario);
     if emulated && scenario.clock.is_none() && linux.kernel.is_none() {
         return Err(Error::NoKernel);
     }
     let folder = RunFolder::create(out, overwrite)?;
     folder.write_scenario(scenario)?;
-    let mut writer = Writer::new(&mut sim, &folder, scenario, (shown, away.clone()))?;
-    let total = sim.progress().jobs_left;
-    let start = || Emulation::start(scenario, (&mut sim, away), linux, out);
+    let threads = if emulated { NonZeroUsize::MIN } else { threads };
+    let mut engine = Engine::new(scenario, sim, &shown, threads);
+    let mut writer = Writer::new(&mut engine.sim(), &folder, scenario, (shown, away.clone()))?;
+    let total = engine.progress().jobs_left;
+    let start = || Emulation::start(scenario, (&mut engine.sim(), away), linux, out);
     let mut guests = match emulated.then(start).transpose() {
         Ok(guests) => guests,
         // The tables are whole, though nothing is in them.
         Err(Error::Emulation(emu::Error::Stopped)) => {
-            writer.finish(&mut sim, &[])?;
-            return Ok(outcome(&mut sim, End::Interrupted));
+            writer.finish(&mut engine.sim(), &[])?;
+            return Ok(outcome(&mut engine.sim(), End::Interrupted));
         }
         Err(error) => {
-            writer.finish(&mut sim, &[]).ok();
+            writer.finish(&mut engine.sim(), &[]).ok();
             return Err(error);
         }
     };
     let emulated = guests.as_mut().map(|guests| (guests, operator));
-    let end = drive(&mut sim, emulated, scenario.until, total, progress, |sim, exited| {
+    let end = drive(&mut engine, emulated, scenario.until, total, progress, |engine, exited| {
         exited.iter().for_each(|exited| writer.exited(exited));
-        let (now, records) = (sim.progress().now, sim.take_records());
-        Ok(writer.write(sim.network(), now, &records)?)
+        let (now, records) = (engine.progress().now, engine.take_records());
+        Ok(writer.write(engine.sim().network(), now, &records)?)
     });
+    let mut sim = engine.into_whole();
     // A host in the middle of a turn can't report.
     let end = match end {
         Err(Error::Emulation(emu::Error::Stopped)) => {
@@ -182,18 +189,19 @@ pub fn run(
     Ok(Outcome { computing, lateness, fingerprint, ..found })
 }
 
-/// Runs a scenario for its cost alone: nothing is written.
+/// Runs a scenario for its cost alone, on so many threads at most: nothing is written.
 ///
 /// # Errors
 /// A scenario that can't run.
-pub fn measure(scenario: &Scenario) -> Result<Outcome, Problem> {
-    let mut sim = build(scenario)?;
+pub fn measure(scenario: &Scenario, threads: NonZeroUsize) -> Result<Outcome, Problem> {
+    let Built { sim, shown, .. } = build_shown(scenario)?;
     let total = sim.progress().jobs_left;
-    let end = drive(&mut sim, None, scenario.until, total, &mut |_| true, |sim, _| {
-        drop(sim.take_records());
+    let mut engine = Engine::new(scenario, sim, &shown, threads);
+    let end = drive(&mut engine, None, scenario.until, total, &mut |_| true, |engine, _| {
+        drop(engine.take_records());
         Ok(())
     });
-    Ok(outcome(&mut sim, end.expect("nothing is written and nobody is emulated")))
+    Ok(outcome(&mut engine.into_whole(), end.expect("nothing is written and nobody is emulated")))
 }
 
 /// Runs two scenarios side by side; the first event that differs, if one does.
@@ -209,17 +217,18 @@ pub fn diverge(
 }
 
 fn drive(
-    sim: &mut Sim,
+    engine: &mut Engine,
     mut emulated: Option<(&mut Emulation, Option<&mut Operator<'_>>)>,
     until: Option<Time>,
     jobs: usize,
     progress: &mut dyn FnMut(&Progress) -> bool,
-    mut keep: impl FnMut(&mut Sim, &[Exited]) -> Result<(), Error>,
+    mut keep: impl FnMut(&mut Engine, &[Exited]) -> Result<(), Error>,
 ) -> Result<End, Error> {
     let (mut bytes, mut slices) = (0, 0u64);
     loop {
         let (pause, exited) = match &mut emulated {
             Some((guests, operator)) => {
+                let sim = &mut *engine.sim();
                 if let Some(operator) = operator
                     && !guests.operate(sim, *operator)
                 {
@@ -227,9 +236,9 @@ fn drive(
                 }
                 (guests.run(sim, GUESTS_SLICE)?, guests.take_exited())
             }
-            None => (sim.run(SLICE), Vec::new()),
+            None => (engine.run(SLICE), Vec::new()),
         };
-        keep(sim, &exited)?;
+        keep(engine, &exited)?;
         match pause {
             Pause::Running | Pause::Outward => {}
             Pause::Finished => return Ok(End::Finished),
@@ -238,10 +247,10 @@ fn drive(
             Pause::Deadlock => return Ok(End::Deadlock),
         }
         if slices.is_multiple_of(COUNTED) {
-            bytes = sim.received_by_jobs();
+            bytes = engine.received_by_jobs();
         }
         slices += 1;
-        let now = sim.progress();
+        let now = engine.progress();
         let fraction = until.map(|until| now.now.as_ps() as f64 / until.as_ps().max(1) as f64);
         let told = Progress {
             sim_time_ps: now.now.as_ps(),

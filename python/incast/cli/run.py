@@ -54,6 +54,10 @@ def run(
     jobs: Annotated[
         int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time; default: all cores.")
     ] = None,
+    threads: Annotated[
+        int | None,
+        typer.Option(min=1, help="Threads of a run at most; default: its share of the cores, if it gains."),
+    ] = None,
     cluster: OnCluster = None,
     live: Annotated[
         bool, typer.Option("--live", help="Run its jobs on sockets of this machine, one process per host.")
@@ -70,9 +74,9 @@ def run(
     """Simulate a scenario, or run it live: all its variants side by side."""
     if quiet and verbose:
         raise typer.BadParameter("--quiet and --verbose exclude each other")
-    if cluster and (live or jobs):
+    if cluster and (live or jobs or threads):
         message = "a cluster has a run per processor, and no sockets of this machine"
-        raise typer.BadParameter(f"--cluster goes without --live and --jobs: {message}")
+        raise typer.BadParameter(f"--cluster goes without --live, --jobs and --threads: {message}")
     said = [*changes, *([f"seed={seed}"] if seed is not None else [])]
     runs = _Runs(
         scenario=scenario,
@@ -82,6 +86,7 @@ def run(
         seeds=seeds,
         choice=choice,
         jobs=jobs,
+        threads=threads,
         cluster=cluster,
         live=live,
         report=not no_report,
@@ -109,6 +114,7 @@ class _Runs:
     seeds: int | None
     choice: list[str]
     jobs: int | None
+    threads: int | None
     cluster: str | None
     live: bool
     report: bool
@@ -171,6 +177,7 @@ class _Runs:
                 place,
                 force=force,
                 jobs=self.jobs,
+                threads=self.threads,
                 live=self.live,
                 watch=watch,
                 ended=ended,

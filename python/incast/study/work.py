@@ -52,7 +52,7 @@ class Simulation:
 
     def run(self, place: Path, tell: Tell) -> tuple[str, float]:
         """Simulates it."""
-        (done,) = run_all(self.written, [self.variant], place, force=True, jobs=1, watch=tell)
+        (done,) = run_all(self.written, [self.variant], place, force=True, jobs=1, threads=1, watch=tell)
         stuck = "; ".join(lines(done.summary)) if done.summary.get("end") == STUCK else ""
         return done.error or stuck, done.summary["wall_s"]
 

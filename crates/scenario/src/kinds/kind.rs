@@ -105,6 +105,11 @@ impl Cast {
 /// What the processes of a job show of themselves, as rows of tables: of a simulation as it goes on, of a
 /// live run by what each host reports.
 pub(crate) trait Shown {
+    /// Whether there is nothing, so that processes of different hosts have no memory in common.
+    fn is_nothing(&self) -> bool {
+        false
+    }
+
     /// Writes the samples since the last call.
     fn samples(&mut self, _out: &mut Out<'_>) -> Result<(), record::Error> {
         Ok(())
@@ -135,7 +140,11 @@ pub(crate) type AllShown = Vec<Box<dyn Shown>>;
 /// Processes that show nothing but what every driver measures.
 struct Nothing;
 
-impl Shown for Nothing {}
+impl Shown for Nothing {
+    fn is_nothing(&self) -> bool {
+        true
+    }
+}
 
 /// A host's report as what it was.
 pub(super) fn read<T: for<'de> Deserialize<'de>>(report: &Value) -> Result<T, Problem> {

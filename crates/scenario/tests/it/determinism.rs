@@ -12,8 +12,16 @@ fn run(seed: u64) -> (String, BTreeMap<PathBuf, Vec<u8>>) {
     let folder = place.path().join("run");
     let mut scenario = scenario::parse(SCENARIO).unwrap();
     scenario.seed = seed;
-    let outcome =
-        scenario::run(&scenario, &folder, true, &scenario::Linux::default(), None, &mut |_| true).unwrap();
+    let outcome = scenario::run(
+        &scenario,
+        &folder,
+        true,
+        &scenario::Linux::default(),
+        std::num::NonZeroUsize::MIN,
+        None,
+        &mut |_| true,
+    )
+    .unwrap();
     let mut files = BTreeMap::new();
     collect(&folder, &folder, &mut files);
     (outcome.fingerprint, files)

@@ -107,6 +107,7 @@ fn a_capture_tells_which_packets_are_retransmissions() {
         &folder.path().join("out"),
         false,
         &scenario::Linux::default(),
+        std::num::NonZeroUsize::MIN,
         None,
         &mut |_| true,
     )

@@ -2,15 +2,16 @@
 
 use crate::key::{Kind, key, mixed, split};
 use crate::parts::cut::Cut;
-use crate::parts::gate::{Broken, Gate, Watch};
+use crate::parts::gate::{Gate, Open, Watch};
 use crate::parts::join::{sample_flows, unite_all};
 use crate::parts::part::{Mail, Part};
 use crate::records::{FlowRecord, Records};
 use crate::run::{Control, Pause, Progress, Sim};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 use units::Time;
 
 /// All parts, while they meet.
@@ -18,10 +19,18 @@ pub(crate) type Guards<'a> = Vec<MutexGuard<'a, Sim>>;
 
 /// A simulation in parts.
 pub struct Parts {
+    hall: Arc<Hall>,
+    books: Books,
+    /// Other threads than the caller's.
+    workers: Vec<JoinHandle<()>>,
+}
+
+/// Where parts are.
+struct Hall {
     sims: Vec<Mutex<Sim>>,
     desk: Desk,
-    books: Books,
     threads: usize,
+    gate: Gate,
 }
 
 /// Where parts leave what is for others while they run.
@@ -34,8 +43,6 @@ struct Desk {
     next: Vec<AtomicU64>,
     /// Up to this time all may run.
     end: AtomicU64,
-    /// Nobody is to run any more.
-    over: AtomicBool,
 }
 
 /// What concerns the whole.
@@ -97,60 +104,39 @@ impl Parts {
             round: AtomicUsize::new(0),
             next: (0..parts).map(|_| AtomicU64::new(Time::MAX.as_ps())).collect(),
             end: AtomicU64::new(0),
-            over: AtomicBool::new(false),
         };
-        Parts { sims, desk, books, threads: threads.clamp(1, parts) }
+        let threads = threads.clamp(1, parts);
+        let hall = Arc::new(Hall { sims, desk, threads, gate: Gate::new(threads) });
+        let worker = |thread| {
+            let hall = Arc::clone(&hall);
+            std::thread::spawn(move || hall.work(thread))
+        };
+        Parts { workers: (1..threads).map(worker).collect(), hall, books }
     }
 
     /// Runs some `events` events, as [`Sim::run`] does.
     pub fn run(&mut self, events: u64) -> Pause {
-        let Parts { sims, desk, books, threads } = self;
-        let target = total_events(sims).saturating_add(events);
-        if *threads == 1 {
-            loop {
-                if let Some(pause) = books.turn(sims, desk, target) {
-                    return pause;
-                }
-                (0..sims.len()).for_each(|part| desk.run(part, &sims[part]));
+        let Parts { hall, books, .. } = self;
+        let target = hall.events().saturating_add(events);
+        loop {
+            if let Some(pause) = books.turn(&hall.sims, &hall.desk, target) {
+                return pause;
             }
-        }
-        let gate = Gate::new(*threads);
-        desk.over.store(false, Ordering::Relaxed);
-        let paused = std::thread::scope(|scope| {
-            let (gate, desk, sims) = (&gate, &*desk, &sims[..]);
-            for thread in 1..*threads {
-                let threads = *threads;
-                scope.spawn(move || {
-                    let _watch = Watch(gate);
-                    while gate.wait().is_ok() && !desk.over.load(Ordering::Acquire) {
-                        (thread..sims.len()).step_by(threads).for_each(|part| desk.run(part, &sims[part]));
-                        if gate.wait().is_err() {
-                            break;
-                        }
-                    }
-                });
+            if hall.run(0).is_err() {
+                self.fail();
             }
-            let _watch = Watch(gate);
-            loop {
-                let pause = books.turn(sims, desk, target);
-                desk.over.store(pause.is_some(), Ordering::Release);
-                gate.wait()?;
-                if let Some(pause) = pause {
-                    return Ok(pause);
-                }
-                (0..sims.len()).step_by(*threads).for_each(|part| desk.run(part, &sims[part]));
-                gate.wait()?;
-            }
-        });
-        match paused {
-            Ok(pause) => pause,
-            Err(Broken) => panic!("a part of the network has failed"),
         }
     }
 
+    /// A worker has panicked, and so does its caller.
+    fn fail(&mut self) -> ! {
+        let panics = self.workers.drain(..).filter_map(|worker| worker.join().err()).next();
+        std::panic::resume_unwind(panics.expect("a worker has opened the gate"))
+    }
+
     /// How far the simulation is.
-    pub fn progress(&mut self) -> Progress {
-        let (books, guards) = (&self.books, lock(&self.sims));
+    pub fn progress(&self) -> Progress {
+        let (books, guards) = (&self.books, lock(&self.hall.sims));
         let all: Vec<Progress> = guards.iter().map(|sim| sim.progress()).collect();
         let sum = |of: fn(&Progress) -> u64| all.iter().map(of).sum::<u64>();
         Progress {
@@ -175,33 +161,44 @@ impl Parts {
     /// The whole again, for its totals. It is at its end.
     pub fn into_whole(mut self) -> Sim {
         {
-            let mut guards = lock(&self.sims);
-            self.desk.deliver_all(&mut guards);
+            let mut guards = lock(&self.hall.sims);
+            self.hall.desk.deliver_all(&mut guards);
             self.books.meet(&mut guards);
             self.books.report_losses(&mut guards);
             unite_all(&mut guards);
         }
         let records = self.take_records();
-        let Parts { sims, books, .. } = self;
-        let mut sims = sims.into_iter().map(|sim| sim.into_inner().unwrap_or_else(PoisonError::into_inner));
+        self.dismiss();
+        let Parts { hall, books, .. } = &mut self;
+        let hall = Arc::get_mut(hall).expect("no worker has it any more");
+        let mut sims = std::mem::take(&mut hall.sims)
+            .into_iter()
+            .map(|sim| sim.into_inner().unwrap_or_else(PoisonError::into_inner));
         let mut whole = sims.next().expect("there is a first part");
         whole.records = records;
         whole.tasks.renumber(&books.tasks[0]);
         for (other, numbers) in sims.zip(&books.tasks[1..]) {
             whole.join(other, numbers);
         }
-        whole.end_parts(&books);
+        whole.end_parts(books);
         whole
     }
 
+    /// Sends the workers home.
+    fn dismiss(&mut self) {
+        self.hall.gate.open();
+        // One that has panicked has said so.
+        self.workers.drain(..).for_each(|worker| drop(worker.join()));
+    }
+
     /// The first part, which has names and numbers of all.
-    pub fn first(&mut self) -> &mut Sim {
-        self.sims[0].get_mut().unwrap_or_else(PoisonError::into_inner)
+    pub fn first(&mut self) -> MutexGuard<'_, Sim> {
+        self.hall.sims[0].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Application bytes that jobs which the run waits for have received.
     pub fn received_by_jobs(&self) -> u64 {
-        lock(&self.sims).iter().map(|sim| sim.received_by_jobs()).sum()
+        lock(&self.hall.sims).iter().map(|sim| sim.received_by_jobs()).sum()
     }
 }
 
@@ -209,8 +206,33 @@ fn lock(sims: &[Mutex<Sim>]) -> Guards<'_> {
     sims.iter().map(|sim| sim.lock().unwrap_or_else(PoisonError::into_inner)).collect()
 }
 
-fn total_events(sims: &[Mutex<Sim>]) -> u64 {
-    lock(sims).iter().map(|sim| sim.events).sum()
+impl Drop for Parts {
+    fn drop(&mut self) {
+        self.dismiss();
+    }
+}
+
+impl Hall {
+    /// What a thread other than the caller's does.
+    fn work(&self, thread: usize) {
+        let _watch = Watch(&self.gate);
+        while self.run(thread).is_ok() {}
+    }
+
+    /// Runs the parts of a thread once, beside all other threads.
+    fn run(&self, thread: usize) -> Result<(), Open> {
+        if self.threads > 1 {
+            self.gate.wait()?;
+        }
+        (thread..self.sims.len())
+            .step_by(self.threads)
+            .for_each(|part| self.desk.run(part, &self.sims[part]));
+        if self.threads > 1 { self.gate.wait() } else { Ok(()) }
+    }
+
+    fn events(&self) -> u64 {
+        lock(&self.sims).iter().map(|sim| sim.events).sum()
+    }
 }
 
 impl Desk {
@@ -224,7 +246,8 @@ impl Desk {
         let out = &mut sim.part.as_mut().expect("a part").out;
         for (to, mail) in out.iter_mut().enumerate().filter(|(_, mail)| !mail.packets.is_empty()) {
             next = mail.packets.iter().fold(next, |next, packet| next.min(packet.arrive));
-            let mut there = self.mail[round % 2][part * parts + to].lock().unwrap_or_else(PoisonError::into_inner);
+            let mut there =
+                self.mail[round % 2][part * parts + to].lock().unwrap_or_else(PoisonError::into_inner);
             debug_assert!(there.packets.is_empty(), "the other part has taken it");
             std::mem::swap(&mut *there, mail);
         }
@@ -235,7 +258,8 @@ impl Desk {
     fn deliver(&self, part: usize, sim: &mut Sim, round: usize) {
         let parts = self.next.len();
         for from in (0..parts).filter(|from| *from != part) {
-            let mut mail = self.mail[round % 2][from * parts + part].lock().unwrap_or_else(PoisonError::into_inner);
+            let mut mail =
+                self.mail[round % 2][from * parts + part].lock().unwrap_or_else(PoisonError::into_inner);
             if !mail.packets.is_empty() {
                 sim.take_in(from, &mut mail);
             }
