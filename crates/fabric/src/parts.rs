@@ -38,6 +38,11 @@ impl<B: Copy + Default> Fabric<B> {
         self.ports[id.index()].is(flag::CUT)
     }
 
+    /// Whether the far end of `id` is a host.
+    pub fn leads_to_host(&self, id: PortId) -> bool {
+        self.ports[id.index()].is(flag::TO_HOST)
+    }
+
     /// Takes over a packet that arrives over the link of `id`, which is cut in the part that sends.
     pub fn take_over<D: Driver<B>>(&mut self, id: PortId, arrive: Time, packet: &Packet<B>, driver: &mut D) {
         let (slot, wires) = self.wires.insert(packet);

@@ -30,7 +30,8 @@ pub(crate) struct Flow {
     pub opened: Time,
     pub addresses: [Addr; 2],
     pub outcome: Outcome,
-    /// When something last happened that may have been its end.
+    /// What decides whether it is over, as last seen, and when that last changed.
+    pub state: (i32, [Stage; 2]),
     pub looked: Time,
     /// What is known of it here, if its other end is in another part of the network.
     pub half: Option<Box<Half>>,
@@ -152,6 +153,7 @@ impl Sim {
             opened: self.net.now,
             addresses,
             outcome: Outcome::Unfinished,
+            state: (0, [Stage::Open, Stage::Listening]),
             looked: Time::ZERO,
             half: None,
         };
@@ -244,10 +246,10 @@ impl Sim {
         if self.takes(host, packet) && self.admit(id, header) {
             let flow = self.flows.get_mut(id >> 1).expect("it was admitted");
             if take(&mut flow.ends[(id & 1) as usize], self.net.now, header, sacks.as_slice(), ce) {
-                self.pass_on(id);
-            } else {
-                self.net.pump(id, flow);
+                // What it still has to send comes first.
+                return self.pass_on(id);
             }
+            self.net.pump(id, flow);
         }
         self.release(id >> 1);
     }
@@ -355,7 +357,10 @@ impl Sim {
     /// The same for what may have ended the flow at another time, in another part of the network.
     pub(crate) fn release_at(&mut self, at: Time, slot: u32) {
         let Some(flow) = self.flows.get_mut(slot) else { return };
-        flow.looked = flow.looked.max(at);
+        let state = (flow.in_flight, flow.ends.each_ref().map(|end| end.stage));
+        if std::mem::replace(&mut flow.state, state) != state {
+            flow.looked = flow.looked.max(at);
+        }
         if flow.half.is_some() {
             // Both parts see to it when they meet.
             return self.part.as_mut().expect("only parts have halves").news.ended.push(slot);

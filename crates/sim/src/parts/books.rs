@@ -245,7 +245,7 @@ impl Desk {
         let mut next = sim.net.outside.wheel.peek().map_or(Time::MAX, |entry| entry.time);
         let out = &mut sim.part.as_mut().expect("a part").out;
         for (to, mail) in out.iter_mut().enumerate().filter(|(_, mail)| !mail.packets.is_empty()) {
-            next = mail.packets.iter().fold(next, |next, packet| next.min(packet.arrive));
+            next = next.min(mail.packets[0].arrive);
             let mut there =
                 self.mail[round % 2][part * parts + to].lock().unwrap_or_else(PoisonError::into_inner);
             debug_assert!(there.packets.is_empty(), "the other part has taken it");
@@ -403,7 +403,9 @@ impl Books {
     /// What was lost on links between parts is counted where they begin.
     pub(crate) fn report_losses(&self, sims: &mut Guards<'_>) {
         for part in 0..sims.len() {
-            for (port, there) in sims[part].part.as_ref().expect("a part").cut.clone() {
+            let known = sims[part].part.as_ref().expect("a part");
+            let cut = known.cut.iter().map(|port| (*port, usize::from(known.there[port.index()])));
+            for (port, there) in cut.collect::<Vec<_>>() {
                 let [sender, receiver] = sims.get_disjoint_mut([part, there]).expect("two parts");
                 receiver.net.fabric.report_losses(port, &mut sender.net.fabric);
             }
@@ -447,7 +449,9 @@ impl Sim {
             let (owner, peer) = self.net.fabric.ends(port);
             if part.owns(owner) && !part.owns(peer) {
                 self.net.fabric.cut(port, part.ahead);
-                part.cut.push((port, usize::from(part.of[peer.0 as usize])));
+                part.cut.push(port);
+                part.there.resize(port.index() + 1, part.me);
+                part.there[port.index()] = part.of[peer.0 as usize];
             }
         }
         let fabric = &self.net.fabric;

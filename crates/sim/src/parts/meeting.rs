@@ -175,6 +175,7 @@ fn accept(sims: &mut Guards<'_>, part: usize, slot: u32) {
         opened: flow.opened,
         addresses: flow.addresses,
         outcome: Outcome::Unfinished,
+        state: (0, [Stage::Closed, Stage::Listening]),
         looked: Time::ZERO,
         half: Some(other),
     };

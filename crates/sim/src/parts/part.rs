@@ -27,8 +27,10 @@ pub(crate) struct Part {
     pub of: Arc<[u8]>,
     /// Packets are handed over so long before they arrive.
     pub ahead: Time,
-    /// Own ports whose far end is in another part, and that part.
-    pub cut: Vec<(PortId, usize)>,
+    /// Own ports whose far end is in another part.
+    pub cut: Vec<PortId>,
+    /// By port, of these: the other part.
+    pub there: Vec<u8>,
     /// By part: what it is to be handed.
     pub out: Vec<Mail>,
     /// By part: what is known of it.
@@ -49,21 +51,40 @@ struct Other {
     slots: Vec<u32>,
 }
 
+impl Other {
+    #[cold]
+    fn tell(&mut self, route: Route) {
+        if self.told.len() <= route.index() {
+            self.told.resize(route.index() + 1, false);
+        }
+        self.told[route.index()] = true;
+    }
+
+    fn learn_route(&mut self, there: Route, here: Route) {
+        if self.routes.len() <= there.index() {
+            self.routes.resize(there.index() + 1, Route::default());
+        }
+        self.routes[there.index()] = here;
+    }
+}
+
 /// What a part hands another.
 #[derive(Debug, Default)]
 pub(crate) struct Mail {
+    /// In the order of their arrival.
     pub packets: Vec<Crossing>,
+    /// What few of these carry: they have its number here, plus one.
+    extras: Vec<Carried>,
     /// Routes of these that the other has not seen: their position, and their ports.
-    pub routes: Vec<(Route, Vec<PortId>)>,
+    routes: Vec<(Route, Vec<PortId>)>,
 }
 
 /// A packet on a link between two parts.
 #[derive(Debug)]
 pub(crate) struct Crossing {
-    pub port: PortId,
     pub arrive: Time,
-    pub packet: Packet<Body>,
-    extra: Option<Carried>,
+    port: PortId,
+    packet: Packet<Body>,
 }
 
 /// What few packets carry.
@@ -133,6 +154,7 @@ impl Part {
             of,
             ahead,
             cut: Vec::new(),
+            there: Vec::new(),
             out: (0..parts).map(|_| Mail::default()).collect(),
             others: vec![Other::default(); parts],
             news: News::default(),
@@ -170,11 +192,6 @@ impl Part {
         slots[there as usize] = slot;
     }
 
-    /// The name of an endpoint outside of this part.
-    fn name_outside(&self, id: u32) -> u32 {
-        if id >> SLOT_BITS == 0 { ((u32::from(self.me) + 1) << SLOT_BITS) | id } else { id }
-    }
-
     /// The endpoint here that is named so outside, or the same name if it is of no flow here.
     fn name_here(&self, name: u32) -> u32 {
         let (part, id) = split_name(name);
@@ -194,6 +211,11 @@ impl Part {
     }
 }
 
+/// The name of an endpoint of part `me` elsewhere; one that has such a name keeps it.
+fn name_outside(me: u8, id: u32) -> u32 {
+    if id >> SLOT_BITS == 0 { ((u32::from(me) + 1) << SLOT_BITS) | id } else { id }
+}
+
 /// The part of an endpoint's name, and the endpoint there.
 fn split_name(name: u32) -> (u8, u32) {
     (((name >> SLOT_BITS) - 1) as u8, name & ((1 << SLOT_BITS) - 1))
@@ -208,51 +230,56 @@ impl Sim {
         fabric::Driver::stale(&mut net.outside, net.now, port);
         let mut packet = *net.fabric.collect(delivery);
         let part = self.part.as_mut().expect("only parts have cut links");
-        let to = usize::from(part.of[net.fabric.ends(port).1.0 as usize]);
-        let extra = packet.body.extra.checked_sub(1).and_then(|slot| net.extras.remove(slot));
-        let extra = extra.map(|extra| {
+        let to = usize::from(part.there[port.index()]);
+        let (mail, other) = (&mut part.out[to], &mut part.others[to]);
+        if let Some(extra) = packet.body.extra.checked_sub(1).and_then(|slot| net.extras.remove(slot)) {
             let job =
                 if let Extra::Datagram { pair, .. } = extra { self.pairs[pair as usize].job } else { 0 };
-            Carried { extra, job }
-        });
+            mail.extras.push(Carried { extra, job });
+            packet.body.extra = mail.extras.len() as u32;
+        }
         if packet.body.to != DATAGRAM {
-            packet.body.to = part.name_outside(packet.body.to);
+            packet.body.to = name_outside(part.me, packet.body.to);
         }
-        let (route, mail) = (packet.route, &mut part.out[to]);
-        let told = &mut part.others[to].told;
-        if told.len() <= route.index() {
-            told.resize(route.index() + 1, false);
+        if net.fabric.leads_to_host(port) {
+            packet.route = Route::default();
+        } else if !other.told.get(packet.route.index()).is_some_and(|told| *told) {
+            other.tell(packet.route);
+            mail.routes.push((packet.route, net.fabric.ports_ahead(packet.route)));
         }
-        if !std::mem::replace(&mut told[route.index()], true) {
-            mail.routes.push((route, net.fabric.ports_ahead(route)));
-        }
-        mail.packets.push(Crossing { port, arrive: net.now + part.ahead, packet, extra });
+        mail.packets.push(Crossing { arrive: net.now + part.ahead, port, packet });
     }
 
     /// Takes what another part has handed over.
     pub(crate) fn take_in(&mut self, from: usize, mail: &mut Mail) {
+        let Mail { packets, extras, routes } = mail;
         let part = self.part.as_mut().expect("only parts get mail");
-        for (route, ports) in mail.routes.drain(..) {
-            let routes = &mut part.others[from].routes;
-            if routes.len() <= route.index() {
-                routes.resize(route.index() + 1, Route::default());
-            }
-            routes[route.index()] = self.net.fabric.route_over(&ports);
+        for (route, ports) in routes.drain(..) {
+            part.others[from].learn_route(route, self.net.fabric.route_over(&ports));
         }
-        for Crossing { port, arrive, mut packet, extra } in mail.packets.drain(..) {
-            let part = self.part.as_ref().expect("a part");
-            packet.route = part.others[from].routes[packet.route.index()];
+        // Each packet has the place of its own among these.
+        let extras: Vec<u32> = extras.drain(..).map(|carried| self.unpack(carried)).collect();
+        let part = self.part.as_ref().expect("a part");
+        let routes = &part.others[from].routes;
+        for Crossing { arrive, port, mut packet } in packets.drain(..) {
+            // A packet that has come to its host has no route any more.
+            packet.route = routes.get(packet.route.index()).copied().unwrap_or_default();
             if packet.body.to != DATAGRAM {
                 packet.body.to = part.name_here(packet.body.to);
             }
-            if let Some(Carried { mut extra, job }) = extra {
-                if let Extra::Datagram { from, to, pair, .. } = &mut extra {
-                    *pair = self.pair(job, from.host.0, to.host.0);
-                }
-                packet.body.extra = self.net.extras.insert(extra) + 1;
+            if packet.body.extra != 0 {
+                packet.body.extra = extras[packet.body.extra as usize - 1] + 1;
             }
             self.net.fabric.take_over(port, arrive, &packet, &mut self.net.outside);
         }
+    }
+
+    /// Finds a slot for what a packet carries.
+    fn unpack(&mut self, Carried { mut extra, job }: Carried) -> u32 {
+        if let Extra::Datagram { from, to, pair, .. } = &mut extra {
+            *pair = self.pair(job, from.host.0, to.host.0);
+        }
+        self.net.extras.insert(extra)
     }
 
     /// Runs what happens up to a time, that included.
