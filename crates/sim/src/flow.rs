@@ -98,8 +98,8 @@ impl Sim {
         self.next_flow += 1;
         let flow = Flow {
             ends: [
-                Endpoint::new(client, host, from_host.nic_threshold(), process, Stage::Open),
-                Endpoint::new(server, to.host.0, to_host.nic_threshold(), u32::MAX, Stage::Listening),
+                Endpoint::new(client, host, process, Stage::Open),
+                Endpoint::new(server, to.host.0, u32::MAX, Stage::Listening),
             ],
             in_flight: 0,
             hash,
@@ -123,6 +123,17 @@ impl Sim {
         for side in 0..2 {
             let nodes = [flow.ends[side].host, flow.ends[1 - side].host].map(NodeId);
             flow.ends[side].way = self.net.fabric.route(nodes[0], nodes[1], flow.hash);
+        }
+        self.heed_limits(slot);
+    }
+
+    /// Tells a flow's ends how much may wait at the ports by which they send.
+    pub(crate) fn heed_limits(&mut self, slot: u32) {
+        let Some(flow) = self.flows.get_mut(slot) else { return };
+        for end in &mut flow.ends {
+            if let Some((port, _)) = end.way {
+                end.nic_limit = self.net.hosts[end.host as usize].nic(port).threshold();
+            }
         }
     }
 

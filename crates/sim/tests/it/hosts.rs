@@ -1,12 +1,13 @@
 //! What a host gives its processes: cores, a disk, timers, datagrams; and the turns that flows take at its
-//! NIC.
+//! ports.
 
 use crate::support::{Cluster, LINK, bulk, run};
 use fabric::topology::{leaf_spine, single_switch};
+use fabric::{Graph, Link, LinkProps, NodeId};
 use process::{Addr, Context, Event, HostId, Payload, Process};
-use sim::{Change, Pause, TaskOutcome};
+use sim::{Change, LinkChange, Pause, TaskOutcome};
 use std::sync::{Arc, Mutex};
-use units::Time;
+use units::{Rate, Time};
 
 type Log = Arc<Mutex<Vec<(Time, Event)>>>;
 
@@ -135,6 +136,44 @@ fn flows_of_a_host_share_its_nic_evenly() {
         records.flows.iter().all(|flow| flow.retransmits == 0),
         "the NIC holds flows back, it does not drop"
     );
+}
+
+/// A link on which what a NIC may hold takes 25.6 ms.
+const SLOW: LinkProps = LinkProps { rate: Rate::from_bps(10_000_000), ..LINK };
+
+/// Two hosts and two switches with windows for more than what a NIC's queue has room for.
+fn wide(links: &[(u32, u32, LinkProps)]) -> Cluster {
+    let names = |names: [&str; 2]| names.map(str::to_owned).to_vec();
+    let link = |&(a, b, props)| Link { a: NodeId(a), b: NodeId(b), ab: props, ba: props };
+    let links = links.iter().map(link).collect();
+    let mut cluster = Cluster::new(Graph::new(names(["host0", "host1"]), names(["x", "y"]), links).unwrap());
+    (cluster.tcp.receive_buffer, cluster.tcp.receive_buffer_max) = (6 << 20, 6 << 20);
+    cluster
+}
+
+#[test]
+fn a_flow_waits_at_the_port_that_it_takes() {
+    // The NIC's first link is slow and leads nowhere.
+    let cluster = wide(&[(0, 2, SLOW), (0, 3, LINK), (1, 3, LINK)]);
+    let (_, records) = run(&mut cluster.job(&bulk(&[(0, 1)], 20_000_000)));
+    assert_eq!(records.flows[0].retransmits, 0, "{:?}", records.flows);
+}
+
+#[test]
+fn a_nic_holds_as_many_bytes_at_any_rate() {
+    for (before, after) in [(SLOW, LINK), (LINK, SLOW)] {
+        let mut cluster = wide(&[(0, 2, before), (1, 2, LINK)]);
+        let change = Change::Link(NodeId(0), NodeId(2), LinkChange::Rate(after.rate));
+        cluster.faults = vec![(Time::from_ms(1), change)];
+        let mut sim = cluster.job(&bulk(&[(0, 1)], 20_000_000));
+        let nic = sim.network().ports_of(NodeId(0)).next().unwrap();
+        sim.sample(Time::from_ms(5), [nic], false);
+        let (_, records) = run(&mut sim);
+        assert_eq!(records.flows[0].retransmits, 0, "{:?}", records.flows);
+        let longest = records.ports[1..].iter().map(|(_, _, sample)| sample.queue_max_bytes).max().unwrap();
+        // 32 kB, and the segment that was let in last.
+        assert!((30_000..34_000).contains(&longest), "{longest}");
+    }
 }
 
 #[test]
