@@ -99,15 +99,16 @@ impl Sim {
         self.lose_tasks(host);
         let mut touched = Vec::new();
         for (slot, flow) in self.flows.iter_mut() {
-            for end in flow.ends.iter_mut().filter(|end| end.host == host && end.stage != Stage::Closed) {
-                if end.stage == Stage::Open {
-                    touched.push(slot);
+            for end in flow.ends.iter_mut().filter(|end| end.host == host) {
+                end.ready = false;
+                if end.stage != Stage::Open {
+                    continue;
                 }
-                if end.stage == Stage::Open && flow.outcome != crate::Outcome::Finished {
+                touched.push(slot);
+                if flow.outcome != crate::Outcome::Finished {
                     flow.outcome = crate::Outcome::Reset;
                 }
-                end.stage = if end.stage == Stage::Listening { Stage::Listening } else { Stage::Dead };
-                end.ready = false;
+                end.stage = Stage::Dead;
             }
         }
         for slot in touched {

@@ -314,10 +314,18 @@ impl Sim {
             Stage::Listening => matches!(flow.ends[0].stage, Stage::Closed | Stage::Dead),
             Stage::Open => false,
         };
-        if flow.in_flight > 0 || !flow.ends.iter().all(done) {
-            return;
+        if flow.in_flight == 0 && flow.ends.iter().all(done) {
+            self.free(slot);
         }
-        let flow = self.flows.remove(slot).expect("just looked at");
+    }
+
+    #[inline(never)]
+    fn free(&mut self, slot: u32) {
+        let flow = self.flows.remove(slot).expect("the caller has looked");
+        for (side, end) in (0..).zip(&flow.ends).filter(|(_, end)| end.ready) {
+            // The next flow in this slot is to wait for turns of its own.
+            self.net.hosts[end.host as usize].forget_turn(endpoint(slot, side));
+        }
         self.close_books(&flow);
     }
 

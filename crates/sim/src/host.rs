@@ -137,6 +137,12 @@ impl Host {
         &mut self.nics[(port.0 - self.first_port.0) as usize]
     }
 
+    /// Endpoint `id` waits for a turn no more.
+    #[cold]
+    pub(crate) fn forget_turn(&mut self, id: u32) {
+        self.nics.iter_mut().for_each(|nic| nic.ready.retain(|waiting| *waiting != id));
+    }
+
     /// Nobody waits for a turn any more.
     pub(crate) fn forget_turns(&mut self) {
         self.nics.iter_mut().for_each(|nic| nic.ready.clear());

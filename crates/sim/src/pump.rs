@@ -16,13 +16,10 @@ impl Sim {
         // Endpoints in turn whose class has no room, where classes queue apart.
         let mut blocked = 0;
         while blocked < net.hosts[host as usize].nic(port).ready.len() {
-            let nic = net.hosts[host as usize].nic_mut(port);
-            let Some(id) = nic.ready.pop_front() else { return };
-            let Some(flow) = self.flows.get_mut(id >> 1) else { continue };
+            let Some(id) = net.hosts[host as usize].nic_mut(port).ready.pop_front() else { return };
+            let flow = self.flows.get_mut(id >> 1).expect("who waits has not been released");
             let end = &mut flow.ends[(id & 1) as usize];
-            if !end.ready || end.stage == Stage::Dead {
-                continue;
-            }
+            debug_assert!(end.ready && end.stage != Stage::Dead, "a crash forgets turns");
             // Without a way nothing is full: what is sent is lost, and the transport's timers see to the
             // rest.
             if let Some((way, _)) = end.way
