@@ -182,12 +182,11 @@ impl Sim {
         }
     }
 
-    /// A packet that is of no flow: a datagram, if anything.
+    /// A packet that is of no flow: a datagram.
     #[cold]
     fn on_other_packet(&mut self, packet: &Packet<Body>) {
-        if packet.body.to == DATAGRAM {
-            self.on_datagram(packet);
-        }
+        assert_eq!(packet.body.to, DATAGRAM, "a flow stays while its packets are under way");
+        self.on_datagram(packet);
     }
 
     /// A segment with SACK blocks, or for an endpoint that isn't open.

@@ -64,9 +64,9 @@ impl Sim {
             if body.extra != 0 {
                 self.net.extras.remove(body.extra - 1);
             }
-            if body.to != DATAGRAM
-                && let Some(flow) = self.flows.get_mut(body.to >> 1)
-            {
+            if body.to != DATAGRAM {
+                let flow =
+                    self.flows.get_mut(body.to >> 1).expect("it stays while its packets are under way");
                 flow.in_flight -= 1;
                 self.release(body.to >> 1);
             }
