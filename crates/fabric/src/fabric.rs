@@ -292,9 +292,14 @@ impl<B: Copy + Default> Fabric<B> {
         self.ports[id.index()].limit(limit.limits());
     }
 
-    /// Ports of `node`; for a host the first is its NIC.
+    /// Ports of `node`; for a host the first is its NIC, and the last its loopback.
     pub fn ports_of(&self, node: NodeId) -> impl Iterator<Item = PortId> + use<B> {
         self.routing.ports(node)
+    }
+
+    /// The port by which a host sends to itself.
+    pub fn loopback(&self, host: NodeId) -> PortId {
+        self.ports_of(host).last().expect("a host has a loopback")
     }
 
     /// Prepares ports for hosts that send IP packets of up to `bytes`: narrower links check each packet.

@@ -32,14 +32,14 @@ pub(crate) struct Endpoint {
     /// Where its packets enter the network, and their route; `None` while there is no route.
     pub way: Option<(PortId, Route)>,
     pub host: u32,
-    /// It may send while less than this waits at its NIC.
+    /// It may send while less than this waits where its packets enter the network.
     pub nic_limit: Time,
     /// The process that is told of events; on the accepting side known when accepted.
     pub process: u32,
     pub stage: Stage,
     /// Grows from one to the next that the host's processes hear of: part of the stream's id there.
     pub tag: u32,
-    /// In its host's [`crate::host::Host::ready`].
+    /// In [`crate::host::Nic::ready`] of a port of its host.
     pub ready: bool,
     /// The connection is over, and its process has not read everything.
     pub unread: bool,
@@ -50,12 +50,12 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    pub(crate) fn new(tcp: Connection, host: u32, nic_limit: Time, process: u32, stage: Stage) -> Endpoint {
+    pub(crate) fn new(tcp: Connection, host: u32, process: u32, stage: Stage) -> Endpoint {
         Endpoint {
             tcp,
             way: None,
             host,
-            nic_limit,
+            nic_limit: Time::MAX,
             process,
             stage,
             tag: 0,
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn what_is_written_is_what_is_taken() {
         let config = transport::tcp::Config::default().into();
-        let mut end = Endpoint::new(Connection::client(&config, 0), 0, Time::ZERO, 0, Stage::Open);
+        let mut end = Endpoint::new(Connection::client(&config, 0), 0, 0, Stage::Open);
         end.store(Payload::Zeros(5));
         end.store(Payload::Zeros(5));
         end.store(Payload::from(vec![1, 2, 3]));

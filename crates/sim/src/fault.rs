@@ -88,7 +88,7 @@ impl Sim {
         state.speed = NORMAL;
         state.bound.clear();
         state.listening.clear();
-        state.ready.clear();
+        state.forget_turns();
         state.cores.fill(Time::ZERO);
         state.disk_free = Time::ZERO;
         self.lose_received(host);
@@ -168,6 +168,7 @@ impl Sim {
                 LinkChange::Rate(rate) => {
                     self.net.fabric.set_rate(self.net.now, port, rate, &mut self.net.outside);
                     self.show_later(port);
+                    self.heed_rate(port);
                 }
             }
         }
@@ -176,6 +177,19 @@ impl Sim {
             for slot in slots {
                 self.find_ways(slot);
             }
+        }
+    }
+
+    /// The rate of `port` has changed: if it is a host's, as many bytes as before may wait there.
+    fn heed_rate(&mut self, port: PortId) {
+        let owner = self.net.fabric.ends(port).0;
+        if !self.graph.is_host(owner) {
+            return;
+        }
+        self.net.set_nic(owner.0, port);
+        let slots: Vec<u32> = self.flows.iter().map(|(slot, _)| slot).collect();
+        for slot in slots {
+            self.heed_limits(slot);
         }
     }
 

@@ -141,8 +141,8 @@ impl Sim {
         self.streams += 1;
         let mut flow = Flow {
             ends: [
-                Endpoint::new(client, host, from_host.nic_threshold(), process, Stage::Open),
-                Endpoint::new(server, to.host.0, to_host.nic_threshold(), u32::MAX, Stage::Listening),
+                Endpoint::new(client, host, process, Stage::Open),
+                Endpoint::new(server, to.host.0, u32::MAX, Stage::Listening),
             ],
             in_flight: 0,
             hash,
@@ -180,6 +180,17 @@ impl Sim {
         for side in 0..2 {
             let nodes = [flow.ends[side].host, flow.ends[1 - side].host].map(NodeId);
             flow.ends[side].way = self.net.fabric.route(nodes[0], nodes[1], flow.hash);
+        }
+        self.heed_limits(slot);
+    }
+
+    /// Tells a flow's ends how much may wait at the ports by which they send.
+    pub(crate) fn heed_limits(&mut self, slot: u32) {
+        let Some(flow) = self.flows.get_mut(slot) else { return };
+        for end in &mut flow.ends {
+            if let Some((port, _)) = end.way {
+                end.nic_limit = self.net.hosts[end.host as usize].nic(port).threshold();
+            }
         }
     }
 
@@ -228,12 +239,11 @@ impl Sim {
         }
     }
 
-    /// A packet that is of no flow: a datagram, if anything.
+    /// A packet that is of no flow: a datagram.
     #[cold]
     fn on_other_packet(&mut self, packet: &Packet<Body>) {
-        if packet.body.to == DATAGRAM {
-            self.on_datagram(packet);
-        }
+        assert_eq!(packet.body.to, DATAGRAM, "a flow stays while its packets are under way");
+        self.on_datagram(packet);
     }
 
     /// A segment with SACK blocks, or for an endpoint that isn't open.
@@ -370,10 +380,19 @@ impl Sim {
             Stage::Listening => matches!(flow.ends[0].stage, Stage::Closed | Stage::Dead),
             Stage::Open => false,
         };
-        if flow.in_flight != 0 || !flow.ends.iter().all(done) {
-            return;
+        if flow.in_flight == 0 && flow.ends.iter().all(done) {
+            self.free(slot);
         }
-        let flow = self.flows.remove(slot).expect("just looked at");
+    }
+
+    /// Forgets a flow that is over, once its books are closed.
+    #[inline(never)]
+    pub(crate) fn free(&mut self, slot: u32) {
+        let flow = self.flows.remove(slot).expect("the caller has looked");
+        for (side, end) in (0..).zip(&flow.ends).filter(|(_, end)| end.ready) {
+            // The next flow in this slot is to wait for turns of its own.
+            self.net.hosts[end.host as usize].forget_turn(endpoint(slot, side));
+        }
         self.close_books(&flow);
     }
 

@@ -1,11 +1,11 @@
-//! A simulated host: its NIC, what it listens to, its cores and disk.
+//! A simulated host: its ports, what it listens to, its cores and disk.
 
 use crate::config::HostConfig;
 use crate::received::Received;
 use crate::records::HostDrops;
 use fabric::PortId;
 use std::collections::VecDeque;
-use units::Time;
+use units::{Bytes, Rate, Time};
 
 /// A host's state.
 #[derive(Debug)]
@@ -14,13 +14,9 @@ pub(crate) struct Host {
     pub up: bool,
     /// Grows at each crash: work begun before belongs to nobody.
     pub life: u32,
-    /// A flow may send while no more than this waits at the NIC.
-    pub nic_limit: Time,
-    /// Its NIC queues classes apart, for PFC.
-    pub has_classes: bool,
-    /// Endpoints that have something to send and wait for the NIC, round robin.
-    pub ready: VecDeque<u32>,
-    pub nic_pending: bool,
+    pub first_port: PortId,
+    /// By port, from the first on: the loopback is the last.
+    nics: Vec<Nic>,
     /// A packet of a host that is not simulated waits there for its turn: the port and its class.
     pub raw_waits: Option<(PortId, u8)>,
     /// (port, process).
@@ -40,6 +36,47 @@ pub(crate) struct Host {
     pub drops: HostDrops,
     /// Of endpoints that are gone.
     pub past: Totals,
+}
+
+/// A port of a host, at which endpoints take turns.
+#[derive(Debug, Default)]
+pub(crate) struct Nic {
+    /// A flow may send while no more than this waits here.
+    limit: Time,
+    /// Classes queue apart, for PFC.
+    pub has_classes: bool,
+    /// Endpoints that have something to send and wait, round robin.
+    pub ready: VecDeque<u32>,
+    /// It will be called when there is room.
+    pub pending: bool,
+}
+
+impl Nic {
+    pub(crate) fn new(rate: Rate, queue: u64, has_classes: bool) -> Nic {
+        let mut nic = Nic { has_classes, ..Nic::default() };
+        nic.set_limit(rate, queue);
+        nic
+    }
+
+    /// The port has this rate, and flows wait while more than `queue` bytes do.
+    pub(crate) fn set_limit(&mut self, rate: Rate, queue: u64) {
+        self.limit = rate.time_for(Bytes::new(queue));
+    }
+
+    /// Whether a flow has to wait when so much is before it.
+    pub(crate) fn is_full(&self, backlog: Time) -> bool {
+        backlog > self.limit
+    }
+
+    /// From this wait on, a flow has to look closer.
+    pub(crate) fn threshold(&self) -> Time {
+        if self.has_classes { Time::ZERO } else { self.limit.saturating_add(Time::from_ps(1)) }
+    }
+
+    /// How long it takes from such a wait until half of the queue is gone.
+    pub(crate) fn time_to_half(&self, backlog: Time) -> Time {
+        backlog.saturating_sub(Time::from_ps(self.limit.as_ps() / 2))
+    }
 }
 
 /// What a host's transports and processes were given. Apart from [`Host`], because each packet adds to it.
@@ -77,14 +114,12 @@ impl Totals {
 pub(crate) const NORMAL: u64 = 1_000_000;
 
 impl Host {
-    pub(crate) fn new(config: HostConfig, nic_limit: Time) -> Host {
+    pub(crate) fn new(config: HostConfig, first_port: PortId, nics: Vec<Nic>) -> Host {
         Host {
             up: true,
             life: 0,
-            nic_limit,
-            has_classes: false,
-            ready: VecDeque::new(),
-            nic_pending: false,
+            first_port,
+            nics,
             raw_waits: None,
             bound: Vec::new(),
             listening: Vec::new(),
@@ -102,9 +137,23 @@ impl Host {
         }
     }
 
-    /// From this wait at the NIC on, a flow has to look closer.
-    pub(crate) fn nic_threshold(&self) -> Time {
-        if self.has_classes { Time::ZERO } else { self.nic_limit.saturating_add(Time::from_ps(1)) }
+    pub(crate) fn nic(&self, port: PortId) -> &Nic {
+        &self.nics[(port.0 - self.first_port.0) as usize]
+    }
+
+    pub(crate) fn nic_mut(&mut self, port: PortId) -> &mut Nic {
+        &mut self.nics[(port.0 - self.first_port.0) as usize]
+    }
+
+    /// Endpoint `id` waits for a turn no more.
+    #[cold]
+    pub(crate) fn forget_turn(&mut self, id: u32) {
+        self.nics.iter_mut().for_each(|nic| nic.ready.retain(|waiting| *waiting != id));
+    }
+
+    /// Nobody waits for a turn any more.
+    pub(crate) fn forget_turns(&mut self) {
+        self.nics.iter_mut().for_each(|nic| nic.ready.clear());
     }
 
     pub(crate) fn process_bound(&self, port: u16) -> Option<u32> {

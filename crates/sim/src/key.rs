@@ -12,7 +12,7 @@ pub(crate) enum Kind {
     Transmit,
     /// A packet reaches the far end of a link.
     Arrive,
-    /// A host's NIC has room.
+    /// A host's NIC has room: its first port.
     Nic,
     /// A connection's timer.
     Endpoint,
@@ -22,7 +22,7 @@ pub(crate) enum Kind {
     Work,
     /// A pause of a port ends or is renewed, or its switch's watchdog looks.
     Pause,
-    /// A host's port has room in a class.
+    /// A host's port has room in a class; or at all, where it is not the first.
     Room,
     /// A packet has had its time at its host.
     Received,

@@ -27,7 +27,7 @@ pub(crate) struct Net {
 impl Net {
     /// Lets an endpoint send as much as its windows and the NIC allow. While much waits at the NIC, it
     /// takes its turn round robin with others, as Linux's byte queue limits, small queues and fair
-    /// queueing have it.
+    /// queueing have it. Each port of a host has turns of its own.
     #[inline(always)]
     pub(crate) fn pump(&mut self, id: u32, flow: &mut Flow) {
         if flow.ends[(id & 1) as usize].stage != Stage::Dead {
@@ -95,7 +95,7 @@ impl Net {
         let host = &self.hosts[end.host as usize];
         end.way.is_some_and(|(port, _)| match self.fabric.class_backlog(port, class) {
             Some(bytes) => bytes > host.config.nic_queue,
-            None => self.fabric.backlog(self.now, port) > host.nic_limit,
+            None => host.nic(port).is_full(self.fabric.backlog(self.now, port)),
         })
     }
 
@@ -126,28 +126,34 @@ impl Net {
         }
         end.ready = true;
         let (host, port) = (end.host, end.way.expect("a full NIC is a way").0);
-        self.hosts[host as usize].ready.push_back(id);
+        self.hosts[host as usize].nic_mut(port).ready.push_back(id);
         self.await_nic(host, port, flow.class);
     }
 
-    /// Whether `port` queues classes apart.
-    pub(crate) fn has_classes(&self, port: PortId) -> bool {
-        self.fabric.class_backlog(port, 0).is_some()
-    }
-
-    /// Asks to be called when half of the NIC's queue is gone.
+    /// Asks to be called when half of the queue at a port of `host` is gone.
     pub(crate) fn await_nic(&mut self, host: u32, port: PortId, class: u8) {
-        let nic = &mut self.hosts[host as usize];
-        if self.fabric.class_backlog(port, class).is_some() {
-            return self.fabric.await_room(port, class, nic.config.nic_queue / 2 + 1);
+        let state = &mut self.hosts[host as usize];
+        if state.nic(port).has_classes {
+            return self.fabric.await_room(port, class, state.config.nic_queue / 2 + 1);
         }
-        if nic.nic_pending {
+        let is_first = port == state.first_port;
+        let nic = state.nic_mut(port);
+        if std::mem::replace(&mut nic.pending, true) {
             return;
         }
-        nic.nic_pending = true;
-        let half = Time::from_ps(nic.nic_limit.as_ps() / 2);
-        let at = self.now + self.fabric.backlog(self.now, port).saturating_sub(half);
-        self.outside.at(at, Kind::Nic, host);
+        let at = self.now + nic.time_to_half(self.fabric.backlog(self.now, port));
+        if is_first {
+            self.outside.at(at, Kind::Nic, host);
+        } else {
+            self.outside.at(at, Kind::Room, port.0);
+        }
+    }
+
+    /// The settings of a port of `host` at the rate that it has now.
+    pub(crate) fn set_nic(&mut self, host: u32, port: PortId) {
+        let state = &mut self.hosts[host as usize];
+        let (rate, queue) = (self.fabric.rate(port), state.config.nic_queue);
+        state.nic_mut(port).set_limit(rate, queue);
     }
 
     /// Puts a segment of endpoint `id` on its way.

@@ -1,45 +1,50 @@
-//! NICs that have room again, and what became of packets that did not get through.
+//! Ports of hosts that have room again, and what became of packets that did not get through.
 
 use crate::body::DATAGRAM;
 use crate::endpoint::Stage;
 use crate::run::Sim;
+use fabric::PortId;
 
 impl Sim {
-    /// The NIC of `host` has room: endpoints that wait send a segment each in turn.
-    pub(crate) fn on_nic(&mut self, host: u32) {
+    /// A port of `host` has room: endpoints that wait for it send a segment each in turn.
+    pub(crate) fn on_nic(&mut self, host: u32, port: PortId) {
         if self.net.hosts[host as usize].raw_waits.is_some() {
             self.on_raw_room(host);
         }
         let net = &mut self.net;
-        net.hosts[host as usize].nic_pending = false;
+        net.hosts[host as usize].nic_mut(port).pending = false;
         // Endpoints in turn whose class has no room, where classes queue apart.
         let mut blocked = 0;
-        while blocked < net.hosts[host as usize].ready.len() {
-            let Some(id) = net.hosts[host as usize].ready.pop_front() else { return };
-            let Some(flow) = self.flows.get_mut(id >> 1) else { continue };
+        while blocked < net.hosts[host as usize].nic(port).ready.len() {
+            let Some(id) = net.hosts[host as usize].nic_mut(port).ready.pop_front() else { return };
+            let flow = self.flows.get_mut(id >> 1).expect("who waits has not been released");
             let end = &mut flow.ends[(id & 1) as usize];
-            if !end.ready || end.stage == Stage::Dead {
-                continue;
-            }
+            debug_assert!(end.ready && end.stage != Stage::Dead, "a crash forgets turns");
             // Without a way nothing is full: what is sent is lost, and the transport's timers see to the
             // rest.
-            if let Some((port, _)) = end.way
+            if let Some((way, _)) = end.way
                 && net.is_full(end, flow.class)
             {
-                net.await_nic(host, port, flow.class);
-                if net.has_classes(port) {
-                    net.hosts[host as usize].ready.push_back(id);
+                net.await_nic(host, way, flow.class);
+                let nic = net.hosts[host as usize].nic_mut(way);
+                if way != port {
+                    // Its packets have been rerouted since.
+                    nic.ready.push_back(id);
+                    continue;
+                }
+                if nic.has_classes {
+                    nic.ready.push_back(id);
                     blocked += 1;
                     continue;
                 }
-                net.hosts[host as usize].ready.push_front(id);
+                nic.ready.push_front(id);
                 return;
             }
             blocked = 0;
             match end.tcp.poll_transmit(net.now) {
                 Some(transmit) => {
                     net.launch(id, flow, &transmit);
-                    net.hosts[host as usize].ready.push_back(id);
+                    net.hosts[host as usize].nic_mut(port).ready.push_back(id);
                 }
                 None => end.ready = false,
             }

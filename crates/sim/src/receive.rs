@@ -51,7 +51,7 @@ impl Sim {
     pub(crate) fn on_costly_delivery(&mut self, delivery: Delivery) {
         let now = self.net.now;
         let packet = *self.net.fabric.collect(delivery);
-        let Some(index) = self.receiver_of(&packet) else { return };
+        let index = self.receiver_of(&packet);
         let host = &mut self.net.hosts[index as usize];
         if !host.up || !host.config.delays_packets() {
             return self.on_received(&packet);
@@ -105,16 +105,17 @@ impl Sim {
         }
     }
 
-    /// Where a packet has come to; of a flow that is over, nowhere.
-    fn receiver_of(&self, packet: &Packet<Body>) -> Option<u32> {
+    /// Where a packet has come to.
+    fn receiver_of(&self, packet: &Packet<Body>) -> u32 {
         let Body { to, extra, .. } = packet.body;
         if to != DATAGRAM {
-            return Some(self.flows.get(to >> 1)?.ends[(to & 1) as usize].host);
+            let flow = self.flows.get(to >> 1).expect("a flow stays while its packets are under way");
+            return flow.ends[(to & 1) as usize].host;
         }
-        match self.net.extras.get(extra - 1)? {
-            Extra::Datagram { to, .. } => Some(to.host.0),
-            Extra::Raw { to, .. } => Some(to.0),
-            Extra::Sack(_) => None,
+        match self.net.extras.get(extra - 1) {
+            Some(Extra::Datagram { to, .. }) => to.host.0,
+            Some(Extra::Raw { to, .. }) => to.0,
+            other => unreachable!("a datagram carries its content, not {other:?}"),
         }
     }
 
@@ -123,7 +124,7 @@ impl Sim {
         if packet.body.to == DATAGRAM {
             return self.on_datagram(packet);
         }
-        let Some(flow) = self.flows.get_mut(packet.body.to >> 1) else { return };
+        let flow = self.flows.get_mut(packet.body.to >> 1).expect("it has a receiver");
         flow.in_flight -= 1;
         self.on_rare_segment(packet);
     }

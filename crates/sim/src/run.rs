@@ -338,11 +338,11 @@ impl Sim {
         match kind {
             Kind::Arrive | Kind::Transmit => unreachable!("the loop sees to them"),
             Kind::Endpoint => self.on_endpoint(index),
-            Kind::Nic => self.on_nic(index),
+            Kind::Nic => self.on_nic(index, self.net.hosts[index as usize].first_port),
             Kind::Timer => self.on_timer(index),
             Kind::Work => self.on_work(index),
             Kind::Pause => self.on_pause(PortId(index)),
-            Kind::Room => self.on_nic(self.net.fabric.ends(PortId(index)).0.0),
+            Kind::Room => self.on_nic(self.net.fabric.ends(PortId(index)).0.0, PortId(index)),
             Kind::Received => self.on_waited(index),
             Kind::Outsider => self.on_outsider(index),
             Kind::Control => self.on_control(index),
@@ -568,7 +568,7 @@ impl Sim {
             Kind::Timer => format!("timer of a process, slot {index}"),
             Kind::Work => format!("work done, slot {index}"),
             Kind::Pause => format!("pauses, {}", port(index)),
-            Kind::Room => format!("room in a class, {}", port(index)),
+            Kind::Room => format!("room, {}", port(index)),
             Kind::Received => format!("packet received, {}", self.graph.name(NodeId(index))),
             Kind::Outsider => format!("host goes on, {}", self.graph.name(NodeId(index))),
         };

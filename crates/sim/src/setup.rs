@@ -1,7 +1,7 @@
 //! Everything a simulation is made of, ready to be run.
 
 use crate::config::HostConfig;
-use crate::host::Host;
+use crate::host::{Host, Nic};
 use crate::job::{Job, JobSetup, Slot};
 use crate::key::Kind;
 use crate::net::Net;
@@ -13,7 +13,7 @@ use crate::{Change, Records};
 use fabric::{Depth, Fabric, Framing, Graph, NodeId, SwitchConfig};
 use process::rng;
 use std::collections::{BTreeMap, VecDeque};
-use units::{Bytes, Time};
+use units::Time;
 
 /// A cluster and what it is to do.
 pub struct Setup {
@@ -53,18 +53,21 @@ impl Sim {
         let mut states: Vec<Host> = Vec::with_capacity(hosts.len());
         for (index, config) in hosts.into_iter().enumerate() {
             let node = NodeId(index as u32);
+            let first = fabric.ports_of(node).next().expect("a host has a port");
+            let mut nics = Vec::new();
             for port in fabric.ports_of(node) {
-                fabric.limit_queue(port, Depth::Packets(NIC_PACKETS));
+                // Linux's loopback has no queue that could overflow.
+                if port != fabric.loopback(node) {
+                    fabric.limit_queue(port, Depth::Packets(NIC_PACKETS));
+                }
+                let has_classes = fabric.class_backlog(port, 0).is_some();
+                nics.push(Nic::new(fabric.rate(port), config.nic_queue, has_classes));
             }
-            let nic = fabric.ports_of(node).next().expect("a host has a port");
-            let limit = fabric.rate(nic).time_for(Bytes::new(config.nic_queue));
             let mut config = config.with_mss();
             if let Some(before) = states.last() {
                 config.share(&before.config);
             }
-            let mut host = Host::new(config, limit);
-            host.has_classes = fabric.ports_of(node).any(|port| fabric.class_backlog(port, 0).is_some());
-            states.push(host);
+            states.push(Host::new(config, first, nics));
         }
         let packets_wait = states.iter().any(|host| host.config.delays_packets());
         let mut sim = Sim {

@@ -4,5 +4,6 @@ mod alike;
 mod determinism;
 mod faults;
 mod golden;
+mod loopback;
 mod mixed;
 mod support;

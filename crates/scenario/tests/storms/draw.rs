@@ -284,8 +284,10 @@ fn job(draws: &mut Pcg64, number: u32, names: &[String], fluid: bool) -> Value {
     let first = draws.random_range(0..names.len());
     let members: Vec<&String> = (0..count).map(|n| &names[(first + n) % names.len()]).collect();
     let end = |draws: &mut Pcg64| draws.random_range(0..count);
+    // Some send to themselves, but no fluid.
+    let least = usize::from(fluid);
     let pairs: Vec<(&String, &String)> = (0..draws.random_range(1..8))
-        .map(|_| (end(draws), draws.random_range(1..count)))
+        .map(|_| (end(draws), draws.random_range(least..count)))
         .map(|(from, step)| (members[from], members[(from + step) % count]))
         .collect();
     let mut at = 0;

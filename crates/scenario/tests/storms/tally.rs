@@ -95,6 +95,7 @@ fn happened(seen: &Seen) -> Vec<String> {
     note(seen.storms > 0, "a storm of pauses found");
     note(seen.flows.iter().any(|flow| flow.timeouts > 0), "a timeout");
     note(seen.flows.iter().any(|flow| flow.retransmits > 0), "a retransmission");
+    note(seen.flows.iter().any(|flow| flow.from.0 == flow.to.0), "a flow of a host to itself");
     let drops = |of: fn(&HostDrops) -> u64| seen.hosts.values().any(|host| of(&host.drops) > 0);
     note(drops(|host| host.no_route), "a drop at a host: no route");
     note(drops(|host| host.down), "a drop at a host: the host is down");

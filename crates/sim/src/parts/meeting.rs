@@ -1,7 +1,7 @@
 //! What parts see to when they meet: flows and tasks get their numbers, flows between two parts begin and end,
 //! jobs end.
 
-use crate::endpoint::{Endpoint, Stage};
+use crate::endpoint::{Endpoint, Stage, endpoint};
 use crate::flow::Flow;
 use crate::parts::part::{Half, Place, UNNUMBERED};
 use crate::parts::{Books, Guards};
@@ -112,9 +112,7 @@ impl Books {
                 let acceptor = is_over(&b.ends[1]) || (opener && b.ends[1].stage == Stage::Listening);
                 if opener && acceptor && a.in_flight + b.in_flight == 0 {
                     unite(sims, home, away);
-                    let sim = &mut sims[home.0];
-                    let flow = sim.flows.remove(home.1).expect("just looked at");
-                    sim.close_books(&flow);
+                    sims[home.0].free(home.1);
                 }
             }
         }
@@ -163,8 +161,8 @@ fn accept(sims: &mut Guards<'_>, part: usize, slot: u32) {
     other.slot = slot;
     let other = Flow {
         ends: [
-            Endpoint::new(client, from_host, from.nic_threshold(), u32::MAX, Stage::Closed),
-            Endpoint::new(server, to_host, to.nic_threshold(), u32::MAX, Stage::Listening),
+            Endpoint::new(client, from_host, u32::MAX, Stage::Closed),
+            Endpoint::new(server, to_host, u32::MAX, Stage::Listening),
         ],
         in_flight: 0,
         hash: flow.hash,
@@ -195,10 +193,13 @@ pub(crate) fn unite(sims: &mut Guards<'_>, home: (usize, u32), away: (usize, u32
     };
     forgets(&mut sims[away.0], home.0, home.1);
     forgets(&mut sims[home.0], away.0, away.1);
+    let [_, end] = other.ends;
+    if end.ready {
+        sims[away.0].net.hosts[end.host as usize].forget_turn(endpoint(away.1, 1));
+    }
     let flow = sims[home.0].flows.get_mut(home.1).expect("a flow has two halves");
     let way = flow.ends[1].way;
-    let [_, end] = other.ends;
-    flow.ends[1] = Endpoint { way, ..end };
+    flow.ends[1] = Endpoint { way, ready: false, ..end };
     let half = flow.half.take().expect("half of a flow");
     let mut endings = half.endings;
     endings.extend(other.half.expect("half of a flow").endings);

@@ -1,12 +1,13 @@
 //! What a host gives its processes: cores, a disk, timers, datagrams; and the turns that flows take at its
-//! NIC.
+//! ports.
 
 use crate::support::{Cluster, LINK, bulk, run};
 use fabric::topology::{leaf_spine, single_switch};
-use process::{Addr, Context, Event, HostId, Payload, Process};
-use sim::{Change, Pause, TaskOutcome};
+use fabric::{Graph, Link, LinkProps, NodeId};
+use process::{Addr, CloseReason, Context, Event, HostId, Payload, Process, StreamId};
+use sim::{Change, LinkChange, Outcome, Pause, TaskOutcome};
 use std::sync::{Arc, Mutex};
-use units::Time;
+use units::{Rate, Time};
 
 type Log = Arc<Mutex<Vec<(Time, Event)>>>;
 
@@ -135,6 +136,150 @@ fn flows_of_a_host_share_its_nic_evenly() {
         records.flows.iter().all(|flow| flow.retransmits == 0),
         "the NIC holds flows back, it does not drop"
     );
+}
+
+/// A link on which what a NIC may hold takes 25.6 ms.
+const SLOW: LinkProps = LinkProps { rate: Rate::from_bps(10_000_000), ..LINK };
+
+/// Two hosts and two switches with windows for more than what a NIC's queue has room for.
+fn wide(links: &[(u32, u32, LinkProps)]) -> Cluster {
+    let names = |names: [&str; 2]| names.map(str::to_owned).to_vec();
+    let link = |&(a, b, props)| Link { a: NodeId(a), b: NodeId(b), ab: props, ba: props };
+    let links = links.iter().map(link).collect();
+    let mut cluster = Cluster::new(Graph::new(names(["host0", "host1"]), names(["x", "y"]), links).unwrap());
+    (cluster.tcp.receive_buffer, cluster.tcp.receive_buffer_max) = (6 << 20, 6 << 20);
+    cluster
+}
+
+#[test]
+fn a_flow_waits_at_the_port_that_it_takes() {
+    // The NIC's first link is slow and leads nowhere.
+    let cluster = wide(&[(0, 2, SLOW), (0, 3, LINK), (1, 3, LINK)]);
+    let (_, records) = run(&mut cluster.job(&bulk(&[(0, 1)], 20_000_000)));
+    assert_eq!(records.flows[0].retransmits, 0, "{:?}", records.flows);
+}
+
+#[test]
+fn a_nic_holds_as_many_bytes_at_any_rate() {
+    for (before, after) in [(SLOW, LINK), (LINK, SLOW)] {
+        let mut cluster = wide(&[(0, 2, before), (1, 2, LINK)]);
+        let change = Change::Link(NodeId(0), NodeId(2), LinkChange::Rate(after.rate));
+        cluster.faults = vec![(Time::from_ms(1), change)];
+        let mut sim = cluster.job(&bulk(&[(0, 1)], 20_000_000));
+        let nic = sim.network().ports_of(NodeId(0)).next().unwrap();
+        sim.sample(Time::from_ms(5), [nic], false);
+        let (_, records) = run(&mut sim);
+        assert_eq!(records.flows[0].retransmits, 0, "{:?}", records.flows);
+        let longest = records.ports[1..].iter().map(|(_, _, sample)| sample.queue_max_bytes).max().unwrap();
+        // 32 kB, and the segment that was let in last.
+        assert!((30_000..34_000).contains(&longest), "{longest}");
+    }
+}
+
+/// Fills its NIC with datagrams, and opens three streams behind them. The first is given up while it waits
+/// for its turn; the third comes after that.
+#[derive(Default)]
+struct Fickle(u32, Option<StreamId>);
+
+impl Process for Fickle {
+    fn handle(&mut self, event: Event, cx: &mut dyn Context) {
+        let to = Addr { host: HostId(1), port: 7 };
+        match event {
+            Event::Start => (0..200).for_each(|_| cx.send(9, to, Payload::Zeros(1472))),
+            Event::Timer { .. } => self.0 += 1,
+            _ => return,
+        }
+        match self.0 {
+            0 => self.1 = Some(cx.open(to, 0)),
+            2 => cx.abort(self.1.expect("it was opened first")),
+            _ => drop(cx.open(to, 0)),
+        }
+        if self.0 < 3 {
+            cx.set_timer(0, Time::from_us(1));
+        }
+    }
+}
+
+/// Notes the ports of whoever calls.
+struct Called(Arc<Mutex<Vec<u16>>>);
+
+impl Process for Called {
+    fn handle(&mut self, event: Event, cx: &mut dyn Context) {
+        match event {
+            Event::Start => cx.listen(7),
+            Event::Accepted { from, .. } => self.0.lock().unwrap().push(from.port),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn a_flow_does_not_take_the_turn_of_one_that_is_over() {
+    let cluster = Cluster::new(single_switch(2, LINK).unwrap());
+    let called = Arc::new(Mutex::new(Vec::new()));
+    let mut sim = cluster.processes(vec![
+        (HostId(0), Box::new(Fickle::default())),
+        (HostId(1), Box::new(Called(called.clone()))),
+    ]);
+    let (_, mut records) = run(&mut sim);
+    records.flows.sort_by_key(|flow| flow.flow);
+    let opened: Vec<u16> = records.flows.iter().map(|flow| flow.from.port).collect();
+    assert_eq!(records.flows[0].outcome, Outcome::Reset);
+    assert_eq!(*called.lock().unwrap(), opened[1..], "in the order in which they began to wait");
+}
+
+/// Fills its NIC with datagrams whenever it starts. The first time it waits for a millisecond, and aborts a
+/// stream at the end of it.
+#[derive(Default)]
+struct Aborts(Option<StreamId>);
+
+impl Process for Aborts {
+    fn handle(&mut self, event: Event, cx: &mut dyn Context) {
+        let to = Addr { host: HostId(1), port: 7 };
+        match (event, self.0) {
+            (Event::Start, None) => {
+                self.0 = Some(cx.open(to, 0));
+                return cx.set_timer(0, Time::from_ms(1));
+            }
+            (Event::Timer { .. }, Some(stream)) => cx.abort(stream),
+            (Event::Start, _) => {}
+            _ => return,
+        }
+        (0..200).for_each(|_| cx.send(9, to, Payload::Zeros(1472)));
+    }
+}
+
+/// Writes to whoever has called, somewhat later, and keeps what it is told.
+struct Answers(Log, Option<StreamId>);
+
+impl Process for Answers {
+    fn handle(&mut self, event: Event, cx: &mut dyn Context) {
+        match event {
+            Event::Start => cx.listen(7),
+            Event::Accepted { stream, .. } => {
+                self.1 = Some(stream);
+                cx.set_timer(0, Time::from_us(1050));
+            }
+            Event::Timer { .. } => drop(cx.write(self.1.expect("it was called"), Payload::Zeros(100))),
+            other => self.0.lock().unwrap().push((cx.now(), other)),
+        }
+    }
+}
+
+#[test]
+fn a_reset_has_its_turn_after_a_crash() {
+    let mut cluster = Cluster::new(single_switch(2, LINK).unwrap());
+    // The stream was aborted, and its reset still waits for its turn.
+    cluster.faults = vec![(Time::from_us(1001), Change::Crash(0)), (Time::from_us(1002), Change::Restart(0))];
+    let log = Log::default();
+    run(&mut cluster.processes(vec![
+        (HostId(0), Box::new(Aborts::default())),
+        (HostId(1), Box::new(Answers(log.clone(), None))),
+    ]));
+    let told = log.lock().unwrap();
+    assert!(matches!(told[..], [(_, Event::Closed { reason: CloseReason::Reset, .. })]), "{told:?}");
+    // 400 datagrams take half a millisecond; the peer would ask again after 40.
+    assert!(told[0].0 < Time::from_ms(2), "{told:?}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Whole simulated hosts: streams, datagrams, disks, faults.
 
 mod conformance;
+mod conservation;
 mod drops;
 mod hosts;
 mod outsiders;
