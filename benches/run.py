@@ -17,6 +17,7 @@ import argparse
 import json
 import platform
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -38,6 +39,8 @@ KILOBYTE = 1_000
 INSTRUCTIONS_A_HOP = 400.0
 TIMES_NS3 = 100.0
 SCALING = 1.5
+#: How much faster two threads are to be, by fat tree.
+SPEED_UPS = (1.2, 1.7, 1.7)
 REPETITIONS = 3
 
 
@@ -272,6 +275,37 @@ def scaling(programs: Programs) -> Iterator[Row]:
         yield Row("scaling", name, "peak memory", "MB", megabytes(large.rss_kib))
 
 
+def threads(programs: Programs) -> Iterator[Row]:
+    """Time per packet-hop of the same permutations on two threads, beside one."""
+    for tree, speed_up in zip(FAT_TREES, SPEED_UPS, strict=True):
+        small, large = (walls(programs.our_command(tree.make(size))) for size in tree.timed)
+        one, two = (min(many) - min(few) for few, many in zip(small.seconds, large.seconds, strict=True))
+        hops = large.hops - small.hops
+        name = f"permutation, fat tree of {tree.hosts} hosts"
+        target = Target(1 / speed_up, met=two <= one / speed_up)
+        values = (two / hops * 1e9, one / hops * 1e9)
+        yield Row("threads", name, "time per packet-hop, two threads", "ns", *values, "one thread", target)
+
+
+@dataclass(frozen=True)
+class Walls:
+    """Runs of a scenario on one thread and on two, by turns."""
+
+    hops: int
+    seconds: tuple[list[float], list[float]]
+
+
+def walls(command: list[str]) -> Walls:
+    """Seconds of each."""
+    seconds: tuple[list[float], list[float]] = ([], [])
+    for _ in range(REPETITIONS):
+        for number_of_threads, found in zip(("1", "2"), seconds, strict=True):
+            begin = time.perf_counter()
+            hops = measure.run([*command, number_of_threads]).output["packet_hops"]
+            found.append(time.perf_counter() - begin)
+    return Walls(hops, seconds)
+
+
 def machine() -> dict[str, str]:
     """What the figures were measured on."""
     model = "unknown processor"
@@ -314,6 +348,8 @@ def main() -> None:
         sources = [against_ns3(programs, bench) for bench in BENCHES if options.only in bench.name]
         if options.only in "scaling":
             sources.append(scaling(programs))
+        if options.only in "threads":
+            sources.append(threads(programs))
         for source in sources:
             for row in source:
                 print(row.text(), flush=True)

@@ -61,8 +61,9 @@ def run_all(
 ) -> list[Done]:
     """Runs the variants into `out`: a single one into the folder itself, several into sub-folders.
 
-    Each has so many `threads` at most; of the cores, its share if that is not said. `watch` and `ended` are called in the runs' threads, with a variant's number. With `live`, runs are on
-    sockets of this machine, a process a host. Runs that take this machine's time come one after the other.
+    Each has so many `threads` at most: its share of the cores, if nothing is said. `watch` and `ended` are
+    called in the runs' threads, with a variant's number. With `live`, runs are on sockets of this machine, a
+    process a host. Runs that take this machine's time come one after the other.
     """
     if live:
         _check_live(written, variants)
@@ -75,7 +76,9 @@ def run_all(
     with Stop() as stop, ThreadPoolExecutor(max_workers=at_a_time) as pool:
         try:
             running = [
-                pool.submit(_go, run(written, variant, place, force, stop.event, number, watch, threads), ended)
+                pool.submit(
+                    _go, run(written, variant, place, force, stop.event, number, watch, threads), ended
+                )
                 for number, (variant, place) in enumerate(zip(variants, places, strict=True))
             ]
             wait(running)

@@ -48,7 +48,7 @@ def test_five_seeds_prove_that_deep_buffers_and_dctcp_slow_the_demo(tmp_path: Pa
     done = run_all(source, make_variants(source, choices, list(range(1, 6))), tmp_path / "out")
     found = [each.summary for each in done]
     shallow, deep, dctcp = ([run for run in found if run["choice"] == name] for name in choices)
-    for slower, interval in ((deep, (1.5, 2.0)), (dctcp, (1.3, 1.9))):
+    for slower, interval in ((deep, (1.4, 2.3)), (dctcp, (1.2, 2.2))):
         logs = [math.log(a["done_ps"] / b["done_ps"]) for a, b in zip(slower, shallow, strict=True)]
         half = quantile(len(logs) - 1) * stdev(logs) / math.sqrt(len(logs))
         assert tuple(round(math.exp(fmean(logs) + side), 1) for side in (-half, half)) == interval

@@ -103,11 +103,12 @@ fn check(py: Python<'_>, scenario: String) -> PyResult<Checked> {
     Ok(Checked { text: scenario, scenario: checked })
 }
 
-/// Runs a scenario into a folder, on so many threads at most. `progress` gets a mapping and answers whether to go on; `linux` is what
-/// emulated hosts are made of ([`Linux`]). `operator` gets the time in
+/// Runs a scenario into a folder, on so many threads at most. `progress` gets a mapping and answers whether
+/// to go on; `linux` is what emulated hosts are made of ([`Linux`]). `operator` gets the time in
 /// picoseconds, and the host, number and exit code of all that has been answered since the last call; it
 /// returns the hosts that have something to read, or None to end the run.
 #[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "Python names them")]
 #[pyo3(signature = (scenario, folder, overwrite, progress, threads, linux=None, operator=None))]
 fn run(
     py: Python<'_>,

@@ -1,8 +1,8 @@
 //! A network in parts: each part has all ports, and runs those of its own nodes.
 //!
 //! A link between two parts is cut. The part that sends hands a packet over a set time before it arrives, when
-//! its last bit has left; the other part has it on its copy of the port until it arrives there. So each part
-//! may be as far ahead of the others as the least of these times.
+//! its last bit has left. The other part has it on its copy of the port until it arrives there. So each part
+//! may be as far ahead of the others as this time.
 
 use crate::driver::{Driver, PortEvent};
 use crate::fabric::Fabric;
@@ -76,8 +76,8 @@ impl<B: Copy + Default> Fabric<B> {
         }
     }
 
-    /// Takes over from another part the state of the nodes that `is_its`, and what is on links to them. Nothing
-    /// more may be handed over then: both parts are at their end.
+    /// Takes over from another part the state of the nodes that `is_its`, and what is on links to them. Both
+    /// parts are at their end: nothing more may be handed over.
     pub fn join(&mut self, other: &mut Fabric<B>, is_its: impl Fn(NodeId) -> bool) {
         for index in 0..self.ports.len() {
             let cold = &self.ports[index].cold;

@@ -12,14 +12,15 @@ pub(crate) enum Engine {
     /// On this thread.
     Whole(Box<Sim>),
     /// In parts, on several.
-    Parts(Parts),
+    Parts(Box<Parts>),
 }
 
 impl Engine {
     /// What runs `sim`, which was built from `scenario` with what its processes show, on so many threads at
     /// most.
     pub(crate) fn new(scenario: &Scenario, sim: Sim, shown: &AllShown, threads: NonZeroUsize) -> Engine {
-        let threads = threads.get();
+        let processors = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let threads = threads.get().min(processors);
         // What processes show they keep in memory that all share.
         let apart = threads > 1 && shown.iter().all(|shown| shown.is_nothing());
         let cut = apart.then(|| sim.cut(threads)).flatten();
@@ -31,7 +32,7 @@ impl Engine {
             let all: Vec<_> = (1..cut.parts()).map(one).collect();
             all.into_iter().map(|one| one.join().expect("it was built before")).collect::<Vec<Sim>>()
         });
-        Engine::Parts(Parts::new(&cut, std::iter::once(sim).chain(others).collect(), threads))
+        Engine::Parts(Box::new(Parts::new(&cut, std::iter::once(sim).chain(others).collect(), threads)))
     }
 
     /// Runs some `events` events.

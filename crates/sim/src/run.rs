@@ -23,6 +23,9 @@ use process::{Event, HostId};
 use std::collections::{BTreeMap, VecDeque};
 use units::Time;
 
+/// The place of what is no longer there.
+const GONE: u32 = u32::MAX;
+
 /// A simulation.
 pub struct Sim {
     pub(crate) net: Net,
@@ -320,20 +323,21 @@ impl Sim {
     /// Where the index of an event's key is a place in memory: the event's place among those alike.
     fn rank(&self, key: u32) -> (u32, u64) {
         match split(key) {
-            (Kind::Endpoint, id) => self.flows.get(id >> 1).map_or((u32::MAX, 0), |flow| {
+            (Kind::Endpoint, id) => self.flows.get(id >> 1).map_or((GONE, 0), |flow| {
                 let side = id & 1;
                 (flow.ends[side as usize].host, (u64::from(flow.number) << 1) | u64::from(side))
             }),
             (Kind::Timer, slot) => self.timers.rank(slot),
-            (Kind::Work, slot) => self.works.get(slot).map_or((u32::MAX, 0), Work::rank),
+            (Kind::Work, slot) => self.works.get(slot).map_or((GONE, 0), Work::rank),
             (_, index) => (index, 0),
         }
     }
 
     pub(crate) fn handle(&mut self, kind: Kind, index: u32) {
-        if self.part.is_some() {
-            let place = self.rank(key(kind, index)).0;
-            self.part.as_mut().expect("just looked at").note(self.net.now, (kind as u32) << 28 | place);
+        // An event of something that is gone is none.
+        let place = self.part.is_some().then(|| self.rank(key(kind, index)).0).filter(|place| *place != GONE);
+        if let (Some(part), Some(place)) = (&mut self.part, place) {
+            part.note(self.net.now, key(kind, place));
         }
         match kind {
             Kind::Arrive | Kind::Transmit => unreachable!("the loop sees to them"),

@@ -1,15 +1,15 @@
 //! A simulation in parts as its driver sees it: turn by turn to its end.
 
 use crate::key::{Kind, key, mixed, split};
+use crate::parts::crew::{Crew, Lead};
 use crate::parts::cut::Cut;
-use crate::parts::gate::{Gate, Open, Watch};
 use crate::parts::join::{sample_flows, unite_all};
 use crate::parts::part::{Mail, Part};
 use crate::records::{FlowRecord, Records};
 use crate::run::{Control, Pause, Progress, Sim};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use units::Time;
@@ -20,6 +20,7 @@ pub(crate) type Guards<'a> = Vec<MutexGuard<'a, Sim>>;
 /// A simulation in parts.
 pub struct Parts {
     hall: Arc<Hall>,
+    lead: Lead,
     books: Books,
     /// Other threads than the caller's.
     workers: Vec<JoinHandle<()>>,
@@ -29,16 +30,14 @@ pub struct Parts {
 struct Hall {
     sims: Vec<Mutex<Sim>>,
     desk: Desk,
-    threads: usize,
-    gate: Gate,
+    crew: Crew,
 }
 
 /// Where parts leave what is for others while they run.
 struct Desk {
-    /// What part a has for part b is at `a * parts + b`: of even and of odd rounds, so that a part may be done
-    /// with a round before another has begun it.
+    /// What part a has for part b is at `a * parts + b`. Even and odd rounds are apart, so that a part may be
+    /// done with a round before another has begun it.
     mail: [Vec<Mutex<Mail>>; 2],
-    round: AtomicUsize,
     /// By part: the next event there, and of what it has handed over.
     next: Vec<AtomicU64>,
     /// Up to this time all may run.
@@ -85,8 +84,8 @@ pub(crate) struct JobBook {
 }
 
 impl Parts {
-    /// A simulation in parts; `sims` are as many simulations, all alike and not yet run, of a network that was
-    /// [cut](Sim::cut) so.
+    /// A simulation in parts. `sims` are as many simulations, all alike and not yet run, of a network that
+    /// was [cut](Sim::cut) so.
     pub fn new(cut: &Cut, sims: Vec<Sim>, threads: usize) -> Parts {
         let parts = sims.len();
         assert_eq!(parts, cut.parts(), "a simulation for each part");
@@ -101,28 +100,27 @@ impl Parts {
         let sims: Vec<Mutex<Sim>> = each.collect();
         let desk = Desk {
             mail: [(); 2].map(|()| (0..parts * parts).map(|_| Mutex::default()).collect()),
-            round: AtomicUsize::new(0),
             next: (0..parts).map(|_| AtomicU64::new(Time::MAX.as_ps())).collect(),
             end: AtomicU64::new(0),
         };
         let threads = threads.clamp(1, parts);
-        let hall = Arc::new(Hall { sims, desk, threads, gate: Gate::new(threads) });
+        let hall = Arc::new(Hall { sims, desk, crew: Crew::new(threads, parts) });
         let worker = |thread| {
             let hall = Arc::clone(&hall);
-            std::thread::spawn(move || hall.work(thread))
+            std::thread::spawn(move || hall.crew.follow(thread, |part| hall.run(part)))
         };
-        Parts { workers: (1..threads).map(worker).collect(), hall, books }
+        Parts { workers: (1..threads).map(worker).collect(), lead: Lead::default(), hall, books }
     }
 
     /// Runs some `events` events, as [`Sim::run`] does.
     pub fn run(&mut self, events: u64) -> Pause {
-        let Parts { hall, books, .. } = self;
+        let Parts { hall, lead, books, .. } = self;
         let target = hall.events().saturating_add(events);
         loop {
-            if let Some(pause) = books.turn(&hall.sims, &hall.desk, target) {
+            if let Some(pause) = books.turn(hall, target) {
                 return pause;
             }
-            if hall.run(0).is_err() {
+            if hall.crew.lead(lead, |part| hall.run(part)).is_err() {
                 self.fail();
             }
         }
@@ -131,7 +129,7 @@ impl Parts {
     /// A worker has panicked, and so does its caller.
     fn fail(&mut self) -> ! {
         let panics = self.workers.drain(..).filter_map(|worker| worker.join().err()).next();
-        std::panic::resume_unwind(panics.expect("a worker has opened the gate"))
+        std::panic::resume_unwind(panics.expect("a worker has said so"))
     }
 
     /// How far the simulation is.
@@ -162,7 +160,7 @@ impl Parts {
     pub fn into_whole(mut self) -> Sim {
         {
             let mut guards = lock(&self.hall.sims);
-            self.hall.desk.deliver_all(&mut guards);
+            self.hall.deliver_all(&mut guards);
             self.books.meet(&mut guards);
             self.books.report_losses(&mut guards);
             unite_all(&mut guards);
@@ -186,7 +184,7 @@ impl Parts {
 
     /// Sends the workers home.
     fn dismiss(&mut self) {
-        self.hall.gate.open();
+        self.hall.crew.end();
         // One that has panicked has said so.
         self.workers.drain(..).for_each(|worker| drop(worker.join()));
     }
@@ -213,21 +211,26 @@ impl Drop for Parts {
 }
 
 impl Hall {
-    /// What a thread other than the caller's does.
-    fn work(&self, thread: usize) {
-        let _watch = Watch(&self.gate);
-        while self.run(thread).is_ok() {}
+    /// Lets a part run up to the time that was agreed upon.
+    fn run(&self, part: usize) {
+        let mut sim = self.sims[part].lock().unwrap_or_else(PoisonError::into_inner);
+        let (desk, parts, round) = (&self.desk, self.sims.len(), self.crew.round());
+        desk.deliver(part, parts, &mut sim, round + 1);
+        sim.run_window(Time::from_ps(desk.end.load(Ordering::Acquire)));
+        let mut next = sim.net.outside.wheel.peek().map_or(Time::MAX, |entry| entry.time);
+        let out = &mut sim.part.as_mut().expect("a part").out;
+        for (to, mail) in out.iter_mut().enumerate().filter(|(_, mail)| !mail.packets.is_empty()) {
+            next = next.min(mail.packets[0].arrive);
+            let mut there = desk.mail(part, to, parts, round);
+            debug_assert!(there.packets.is_empty(), "the other part has taken it");
+            std::mem::swap(&mut *there, mail);
+        }
+        desk.next[part].store(next.as_ps(), Ordering::Release);
     }
 
-    /// Runs the parts of a thread once, beside all other threads.
-    fn run(&self, thread: usize) -> Result<(), Open> {
-        if self.threads > 1 {
-            self.gate.wait()?;
-        }
-        (thread..self.sims.len())
-            .step_by(self.threads)
-            .for_each(|part| self.desk.run(part, &self.sims[part]));
-        if self.threads > 1 { self.gate.wait() } else { Ok(()) }
+    fn deliver_all(&self, sims: &mut Guards<'_>) {
+        let (parts, round) = (sims.len(), self.crew.round());
+        sims.iter_mut().enumerate().for_each(|(part, sim)| self.desk.deliver(part, parts, sim, round));
     }
 
     fn events(&self) -> u64 {
@@ -236,39 +239,18 @@ impl Hall {
 }
 
 impl Desk {
-    /// Lets a part run up to the time that was agreed upon.
-    fn run(&self, part: usize, sim: &Mutex<Sim>) {
-        let mut sim = sim.lock().unwrap_or_else(PoisonError::into_inner);
-        let (parts, round) = (self.next.len(), self.round.load(Ordering::Acquire));
-        self.deliver(part, &mut sim, round + 1);
-        sim.run_window(Time::from_ps(self.end.load(Ordering::Acquire)));
-        let mut next = sim.net.outside.wheel.peek().map_or(Time::MAX, |entry| entry.time);
-        let out = &mut sim.part.as_mut().expect("a part").out;
-        for (to, mail) in out.iter_mut().enumerate().filter(|(_, mail)| !mail.packets.is_empty()) {
-            next = next.min(mail.packets[0].arrive);
-            let mut there =
-                self.mail[round % 2][part * parts + to].lock().unwrap_or_else(PoisonError::into_inner);
-            debug_assert!(there.packets.is_empty(), "the other part has taken it");
-            std::mem::swap(&mut *there, mail);
-        }
-        self.next[part].store(next.as_ps(), Ordering::Release);
+    fn mail(&self, from: usize, to: usize, parts: usize, round: u64) -> MutexGuard<'_, Mail> {
+        self.mail[(round % 2) as usize][from * parts + to].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Gives a part what others had for it in a round.
-    fn deliver(&self, part: usize, sim: &mut Sim, round: usize) {
-        let parts = self.next.len();
+    fn deliver(&self, part: usize, parts: usize, sim: &mut Sim, round: u64) {
         for from in (0..parts).filter(|from| *from != part) {
-            let mut mail =
-                self.mail[round % 2][from * parts + part].lock().unwrap_or_else(PoisonError::into_inner);
+            let mut mail = self.mail(from, part, parts, round);
             if !mail.packets.is_empty() {
                 sim.take_in(from, &mut mail);
             }
         }
-    }
-
-    fn deliver_all(&self, sims: &mut Guards<'_>) {
-        let round = self.round.load(Ordering::Acquire);
-        sims.iter_mut().enumerate().for_each(|(part, sim)| self.deliver(part, sim, round));
     }
 
     /// The next event of all parts.
@@ -306,8 +288,8 @@ impl Books {
     }
 
     /// All parts meet: what has to be done before they run on; why the run pauses, if it does.
-    fn turn(&mut self, sims: &[Mutex<Sim>], desk: &Desk, target: u64) -> Option<Pause> {
-        let mut guards = lock(sims);
+    fn turn(&mut self, hall: &Hall, target: u64) -> Option<Pause> {
+        let (mut guards, desk) = (lock(&hall.sims), &hall.desk);
         self.meet(&mut guards);
         let latest = guards.iter().map(|sim| sim.net.now).max().expect("there are parts");
         self.now = self.now.max(latest);
@@ -326,7 +308,7 @@ impl Books {
             match control {
                 Some((at, index)) if at <= event => {
                     self.controls.pop();
-                    desk.deliver_all(&mut guards);
+                    hall.deliver_all(&mut guards);
                     self.control(&mut guards, at, index);
                     for (sim, next) in guards.iter_mut().zip(&desk.next) {
                         let first = sim.net.outside.wheel.peek().map_or(Time::MAX, |entry| entry.time);
@@ -341,7 +323,6 @@ impl Books {
                         end = end.min(at.as_ps() - 1);
                     }
                     desk.end.store(end, Ordering::Release);
-                    desk.round.fetch_add(1, Ordering::AcqRel);
                     return None;
                 }
             }

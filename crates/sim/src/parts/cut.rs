@@ -17,13 +17,13 @@ pub struct Cut {
 }
 
 /// Events of a part in the time that it may be ahead of others, from which on threads gain by parts.
-const WORTH: u64 = 400;
+const WORTH: u64 = 100;
 /// Bits of a packet on the wire, about.
 const PACKET_BITS: u64 = 8 * 1538;
 
 impl Sim {
-    /// Cuts the network into so many parts at most, if it can be cut. A network whose hosts are emulated, with
-    /// PFC, cells, fluid or captures stays whole. Processes of different hosts may share no memory then.
+    /// Cuts the network into so many parts at most, if it can be cut: one with PFC, cells, fluid or captures
+    /// can't. Processes of different hosts may share no memory, and no host may be emulated.
     pub fn cut(&self, parts: usize) -> Option<Cut> {
         let graph = &self.graph;
         let of = assign(graph, parts.min(PARTS_MAX));

@@ -1,9 +1,9 @@
-//! What parts see to when they meet: flows and tasks get their numbers, flows between two parts begin and end,
-//! jobs end.
+//! What parts see to when they meet: flows and tasks get their numbers, flows between two parts begin and
+//! end, jobs end.
 
 use crate::endpoint::{Endpoint, Stage, endpoint};
 use crate::flow::Flow;
-use crate::parts::part::{Half, Place, UNNUMBERED};
+use crate::parts::part::{Half, News, Place, UNKNOWN, UNNUMBERED};
 use crate::parts::{Books, Guards};
 use crate::records::{FlowRecord, Outcome, TaskRecord};
 use crate::run::Sim;
@@ -189,7 +189,7 @@ fn accept(sims: &mut Guards<'_>, part: usize, slot: u32) {
 pub(crate) fn unite(sims: &mut Guards<'_>, home: (usize, u32), away: (usize, u32)) {
     let other = sims[away.0].flows.remove(away.1).expect("a flow has two halves");
     let forgets = |sim: &mut Sim, part: usize, slot: u32| {
-        sim.part.as_mut().expect("a part").learn_slot(part as u8, slot, super::part::UNKNOWN);
+        sim.part.as_mut().expect("a part").learn_slot(part as u8, slot, UNKNOWN);
     };
     forgets(&mut sims[away.0], home.0, home.1);
     forgets(&mut sims[home.0], away.0, away.1);
@@ -221,7 +221,7 @@ fn is_over(end: &Endpoint) -> bool {
     matches!(end.stage, Stage::Closed | Stage::Dead)
 }
 
-fn news<'a>(sim: &'a mut Sim) -> &'a mut super::part::News {
+fn news(sim: &mut Sim) -> &mut News {
     &mut sim.part.as_mut().expect("a part").news
 }
 
