@@ -26,8 +26,9 @@ from typer.testing import CliRunner
 from farmem_programs import SIGNALS, Accesses, compiled, remote_memory_or_skip
 from incast.cli.app import app
 from incast.errors import ScenarioError
-from incast.farmem.predict import Grid, Size, predict
+from incast.farmem.predict import Grid, predict
 from incast.farmem.run import LIBRARY, Memory, Outcome, run
+from incast.farmem.size import Size
 from incast.farmem.traced import Cache, Traced
 
 STRESS = Path(__file__).parent / "farmem_stress.py"

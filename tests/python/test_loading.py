@@ -18,6 +18,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 import incast
+from broadcasts import HERE, INCAST
 from helpers import SMALL, written
 from incast import student
 from incast.cli.app import app
@@ -84,6 +85,15 @@ def test_a_small_file_is_mined_without_frames_and_checks_of_models(tmp_path: Pat
     (tmp_path / "a.dat").write_text("1 2\n1 2\n")
     assert loaded(tmp_path, "mine", "a.dat", "--support", "50%", "--longest", "3") == set()
     assert (tmp_path / "results/mine-a/itemsets.parquet").is_file()
+
+
+def test_programs_of_hosts_start_without_frames_and_checks_of_models(tmp_path: Path) -> None:
+    (tmp_path / "hosts.txt").write_text("one\n")
+    (tmp_path / "file").write_text("content")
+    send = ["broadcast", "send", "file", "--to", "hosts.txt", "--rsh", HERE, "--incast", " ".join(INCAST)]
+    assert loaded(tmp_path, *send, "--address", "127.0.0.1", "--dest", f"{tmp_path}/{{host}}") == set()
+    run = ["farmem", "run", "--local", "1MB", "--latency", "1us", "--bandwidth", "10Gbps", "--", "true"]
+    assert loaded(tmp_path, *run) == set()
 
 
 def listed(group: typer.Typer) -> Iterator[tuple[str, typer.Typer]]:
