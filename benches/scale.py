@@ -14,12 +14,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import altair as alt
 import yaml
 
 from benches import measure
 from incast.report import charts
 from incast.report.parts import Figure
+from incast.report.vega import channel, layer, layered
 from incast.study.page.svg import svg
 
 EXPLANATION = Path(__file__).resolve().parents[1] / "docs" / "explanation" / "scale.md"
@@ -30,6 +30,8 @@ MARK = "<!-- Written by `python -m benches.scale`; the next run overwrites it. -
 TREES = ((8, 4_000_000), (16, 1_000_000), (32, 200_000), (40, 100_000), (52, 60_000), (74, 30_000))
 #: Of the smaller flow: one packet.
 SMALL = 1_000
+#: Of a panel of the picture, in pixels.
+HEIGHT = 300
 
 
 def scenario(k: int, size: int) -> dict[str, Any]:
@@ -82,14 +84,15 @@ def picture(found: list[dict[str, float]]) -> str:
     """Each figure by the number of hosts, drawn as a report draws its charts."""
     panels = []
     for name in ("peak memory, MB", "CPU time before and after, s", "CPU time per packet-hop, ns"):
-        log = alt.Scale(type="log", nice=False)
-        decades = alt.Axis(values=[10**power for power in range(6)], format="~s")
-        x = alt.X("hosts:Q", title="hosts", scale=log, axis=decades)
-        y = alt.Y("y:Q", title=None, scale=log, axis=alt.Axis(tickCount=4, format="~s"))
-        base = alt.Chart(alt.NamedData("rows")).encode(x=x, y=y)
-        drawn = alt.layer(base.mark_line(color=charts.color(0)), base.mark_point(color=charts.color(0)))
+        log = {"type": "log", "nice": False}
+        decades = {"values": [10**power for power in range(6)], "format": "~s"}
+        axes = {
+            "x": channel("hosts:Q", title="hosts", scale=log, axis=decades),
+            "y": channel("y:Q", title=None, scale=log, axis={"tickCount": 4, "format": "~s"}),
+        }
+        drawn = [layer("rows", {"type": mark, "color": charts.color(0)}, axes) for mark in ("line", "point")]
         columns = {"hosts": [row["hosts"] for row in found], "y": [row[name] for row in found]}
-        panels.append((name, charts.Chart(charts.as_spec(drawn), {"rows": columns})))
+        panels.append((name, charts.Chart(layered(drawn, HEIGHT), {"rows": columns})))
     return svg(Figure("A permutation in fat trees", tuple(panels), columns=3))
 
 

@@ -1,42 +1,20 @@
 """Quantities as people write them: text with a unit, checked by the `units` crate through the core.
 
-A model keeps the text, so that a scenario reads back as it was written; `incast.lab` turns it into
-integers in base units, by the parser that each type carries. A bare number is refused: nobody can see whether
-25 is bits, bytes or gigabits.
+A bare number is refused: nobody can see whether 25 is bits, bytes or gigabits. The types of fields are in
+`incast.lab.quantities`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import PlainValidator, WithJsonSchema
-
-from incast._core import (
-    format_bytes,
-    format_rate,
-    format_time,
-    parse_bytes,
-    parse_rate,
-    parse_time,
-)
+from incast._core import format_bytes, format_rate, format_time, parse_bytes, parse_rate, parse_time
 from incast.hints import shortened
 
 __all__ = [
     "SIZE_MAX",
-    "SIZE_SCHEMA",
     "TIME_MAX",
-    "Depth",
-    "InBase",
-    "PositiveSize",
-    "PositiveTime",
-    "Rate",
-    "RtoMax",
-    "Size",
-    "Span",
-    "Time",
     "above_min",
     "format_bytes",
     "format_rate",
@@ -48,99 +26,13 @@ __all__ = [
     "parse_span",
     "parse_time",
     "parse_whole",
-]  # fmt: skip
+]
 
 TIME_MAX = SIZE_MAX = 2**64 - 1
 """The longest time in picoseconds, the largest size in bytes."""
-
-
-@dataclass(frozen=True)
-class InBase:
-    """Part of a field's type: what turns its value into what the core reads."""
-
-    parse: Callable[[Any], Any]
-
-
 _DIGITS_MAX = 40
-_TIME_UNITS = "ps|ns|us|[\u00b5\u03bc]s|ms|s|min|h"
-_RATE_UNITS = "bps|[kKMGT]bps|b/s|[kMG]b/s|Bps|[kMG]Bps|B/s|[kMG]B/s"
-_SIZE_UNITS = "B|[kKMGT]B|[KMGT]iB"
 _PACKETS = re.compile(r"([0-9]+) *packets?")
 _SHARE = re.compile(r" *([0-9]+(?:\.[0-9]*)?|\.[0-9]+) *% *")
-
-
-def _text(value: object) -> str:
-    """`value` where it is text or a number, which the parser then refuses for want of a unit."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return str(value)
-    raise ValueError(f"expected text with a number and a unit, not {_kind(value)}")
-
-
-def _kind(value: object) -> str:
-    names = {bool: "true or false", list: "a list", dict: "a mapping", type(None): "nothing"}
-    return names.get(type(value), type(value).__name__)
-
-
-def _checked(parse: Callable[[str], int], least: int) -> Callable[[object], str]:
-    def check(value: object) -> str:
-        text = _text(value)
-        if parse(text) < least:
-            limit = "above zero" if least == 1 else "at least 1kbps"
-            raise ValueError(f"{text!r} is not allowed: it must be {limit}")
-        return text
-
-    return check
-
-
-def _pattern(units: str) -> str:
-    return rf"^ *([0-9]+\.?[0-9]*|\.[0-9]+) *({units}) *$"
-
-
-def _schema(units: str, what: str, *examples: str) -> WithJsonSchema:
-    text = f"{what}: a number and a unit, like {examples[0]}"
-    return WithJsonSchema(
-        {
-            "type": "string",
-            "pattern": _pattern(units),
-            "description": text,
-            "examples": list(examples),
-        }
-    )
-
-
-Rate = Annotated[
-    str,
-    PlainValidator(_checked(parse_rate, 1000)),
-    _schema(_RATE_UNITS, "A data rate", "25Gbps", "500MB/s"),
-    InBase(parse_rate),
-]
-Time = Annotated[
-    str,
-    PlainValidator(_checked(parse_time, 0)),
-    _schema(_TIME_UNITS, "A time", "10us", "0s"),
-    InBase(parse_time),
-]
-PositiveTime = Annotated[
-    str,
-    PlainValidator(_checked(parse_time, 1)),
-    _schema(_TIME_UNITS, "A time above zero", "100us"),
-    InBase(parse_time),
-]
-SIZE_SCHEMA = _schema(_SIZE_UNITS, "A size", "32MB", "0B")
-Size = Annotated[
-    str,
-    PlainValidator(_checked(parse_bytes, 0)),
-    SIZE_SCHEMA,
-    InBase(parse_bytes),
-]
-PositiveSize = Annotated[
-    str,
-    PlainValidator(_checked(parse_bytes, 1)),
-    _schema(_SIZE_UNITS, "A size above zero", "32MB", "64KiB"),
-    InBase(parse_bytes),
-]
 
 
 def parse_whole(text: str, most: int = 2**63 - 1) -> int | None:
@@ -168,25 +60,6 @@ def parse_depth(text: str) -> dict[str, int]:
     return {"bytes": parse_bytes(text)}
 
 
-def _depth(value: object) -> str:
-    text = _text(value)
-    try:
-        (length,) = parse_depth(text).values()
-    except ValueError as error:
-        raise ValueError(f"{error}; or in packets, like '65 packets'") from None
-    if length == 0:
-        raise ValueError(f"{text!r} is not allowed: it must be above zero")
-    return text
-
-
-Depth = Annotated[
-    str,
-    PlainValidator(_depth),
-    _schema(f"{_SIZE_UNITS}|packets?", "A queue length in bytes or packets", "200kB", "65 packets"),
-    InBase(parse_depth),
-]
-
-
 _ABOVE_MIN = re.compile(r" *min *(?:\+ *(\S.*))?")
 
 
@@ -204,58 +77,3 @@ def parse_span(span: str | list[str]) -> dict[str, Any]:
         return {"fixed": parse_time(span)}
     low, high = span
     return {"uniform": [parse_time(low), parse_time(high)]}
-
-
-def _span(value: object) -> str | list[str]:
-    check = _checked(parse_time, 1)
-    if not isinstance(value, list):
-        return check(value)
-    if len(value) != 2:
-        raise ValueError(f"a range has two ends, like [200ms, 300ms], not {len(value)}")
-    low, high = (check(end) for end in value)
-    if parse_time(low) > parse_time(high):
-        raise ValueError(f"the range begins at {low}, above its end {high}")
-    return [low, high]
-
-
-def _rto_max(value: object) -> str | list[str]:
-    more = above_min(value) if isinstance(value, str) else None
-    if isinstance(value, str) and more is not None:
-        parse_time(more)
-        return value
-    try:
-        return _span(value)
-    except ValueError as error:
-        raise ValueError(f"{error}; or so much above rto_min, like 'min + 100ms'") from None
-
-
-_TIME_JSON = {"type": "string", "pattern": _pattern(_TIME_UNITS)}
-Span = Annotated[
-    str | list[str],
-    PlainValidator(_span),
-    WithJsonSchema(
-        {
-            "description": "A time like 200ms, or [low, high]: drawn once for each host",
-            "anyOf": [_TIME_JSON, {"type": "array", "items": _TIME_JSON, "minItems": 2, "maxItems": 2}],
-        }
-    ),
-    InBase(parse_span),
-]
-RtoMax = Annotated[
-    str | list[str],
-    PlainValidator(_rto_max),
-    WithJsonSchema(
-        {
-            "description": "A time like 60s, [low, high]: drawn once for each host, or `min + 100ms`",
-            "anyOf": [
-                _TIME_JSON,
-                {
-                    "type": "string",
-                    "pattern": rf"^ *min *(\+ *([0-9]+\.?[0-9]*|\.[0-9]+) *({_TIME_UNITS}) *)?$",
-                },
-                {"type": "array", "items": _TIME_JSON, "minItems": 2, "maxItems": 2},
-            ],
-        }
-    ),
-    InBase(parse_span),
-]

@@ -29,8 +29,9 @@ from incast.farmem.coverage import Coverage
 from incast.farmem.grid import CELL, FAR, LOCAL, NEAR, TRACE, MeasuredGrid, Request
 from incast.farmem.measured import cells
 from incast.farmem.overhead import Beyond, Near, Overhead, Ran, calibrate
-from incast.farmem.predict import Grid, Size, predict
+from incast.farmem.predict import Grid, predict
 from incast.farmem.run import ALL, Memory, Outcome
+from incast.farmem.size import Size
 from incast.farmem.traced import Counts, Handled, Traced
 from memory_servers import serving, written_key
 

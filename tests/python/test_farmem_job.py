@@ -13,7 +13,8 @@ import incast
 from farmem_traces import FREE, PASS, READ, WRITE, record, scans, write
 from helpers import refused
 from incast import choose, report
-from incast.farmem.predict import Grid, Size, predict
+from incast.farmem.predict import Grid, predict
+from incast.farmem.size import Size
 from incast.farmem.traced import Traced
 from incast.result import Result
 

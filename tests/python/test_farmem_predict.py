@@ -14,7 +14,8 @@ from incast.cli.app import app
 from incast.errors import ScenarioError
 from incast.farmem.fit import fit
 from incast.farmem.indicators import correlate
-from incast.farmem.predict import Grid, Packing, Size, errors, predict
+from incast.farmem.predict import Grid, Packing, errors, predict
+from incast.farmem.size import Size
 from incast.farmem.traced import Cache, Counts, Traced
 
 # Slide 9 of document 004: latency in µs, then degradation in % at 10, 40 and 100 Gb/s.

@@ -26,8 +26,9 @@ from typer.testing import CliRunner
 from farmem_programs import SIGNALS, Accesses, compiled, remote_memory_or_skip
 from incast.cli.app import app
 from incast.errors import ScenarioError
-from incast.farmem.predict import Grid, Size, predict
+from incast.farmem.predict import Grid, predict
 from incast.farmem.run import LIBRARY, Memory, Outcome, run
+from incast.farmem.size import Size
 from incast.farmem.traced import Cache, Traced
 
 STRESS = Path(__file__).parent / "farmem_stress.py"
@@ -226,16 +227,22 @@ int main(void) {
 def test_another_clock_sees_the_delay_that_was_asked_for(tmp_path: Path) -> None:
     program = compiled(CLOCK, tmp_path / "clock")
     took = {10: math.inf, 30: math.inf}
-    # In turns, and the least of eight: other load makes some runs longer.
+
+    def right() -> bool:
+        # Pages that were only read: one comes, none is sent. The tenth percentile, because other load makes some
+        # faults longer. A thread that sleeps longer is woken later: by half a microsecond on some machines, with
+        # and without waits of ours.
+        return took[10] > 10.3 and took[30] - took[10] == pytest.approx(20, abs=0.8)
+
+    # In turns, and the least of at most eight: other load makes some runs longer.
     for us in (10, 30) * 8:
+        if right():
+            break
         with tempfile.TemporaryFile() as said:
             run([str(program)], replace(memory(1000), latency_ps=us * 1_000_000), log=said)
             said.seek(0)
             took[us] = min(took[us], int(said.read()) / 1000)
-    # Pages that were only read: one comes, none is sent. The tenth percentile, because other load makes some faults longer.
-    assert took[10] > 10.3
-    # A thread that sleeps longer is woken later: by half a microsecond on some machines, with and without waits of ours.
-    assert took[30] - took[10] == pytest.approx(20, abs=0.8)
+    assert right(), took
 
 
 def test_a_trace_has_what_faulted(tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ from incast.choose import deciding
 from incast.kinds import KINDS
 from incast.kinds.job import Job, Site, Traits
 from incast.lab.base import InCore, Model
+from incast.lab.quantities import Depth, InBase, PositiveTime, Rate, Size, Span, Time
 from incast.lab.scenario import Scenario
-from incast.quantity import Depth, InBase, PositiveTime, Rate, Size, Span, Time
 from incast.result import Result
 
 DECIDES = {
@@ -183,7 +183,7 @@ def _below(model: type[Model]) -> list[type[Model]]:
 
 PACKAGE = Path(kinds.__file__).parents[1]
 CLASHES = {
-    "background": ("report/charts.py", "study/page/svg.py"),  # a colour
+    "background": ("report/vega.py", "study/page/svg.py"),  # a colour
     "broadcast": ("broadcast/", "cli/__init__.py", "cli/app.py"),
     "farmem": ("farmem/", "cli/app.py", "cli/farmem_grid.py"),
     "incast": (  # the package, the program, its cache

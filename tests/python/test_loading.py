@@ -18,16 +18,18 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 import incast
+from broadcasts import HERE, INCAST
 from helpers import SMALL, written
 from incast import student
 from incast.cli.app import app
 from incast.cli.lazy import Lazy
 from incast.extras import MissingLibraryError, extra
+from incast.report import bundle
 
 ROOT = Path(__file__).parents[2]
 HEAVY = {
-    "altair", "grpc", "highspy", "jinja2", "networkx", "numpy", "perfetto", "polars", "prometheus_client",
-    "pydantic", "ray", "scipy", "vl_convert",
+    "IPython", "altair", "anywidget", "grpc", "highspy", "jinja2", "networkx", "numpy", "pandas", "perfetto",
+    "polars", "prometheus_client", "pydantic", "ray", "scipy", "starlette", "vl_convert",
 }  # fmt: skip
 MAIN = """
 import sys
@@ -70,10 +72,28 @@ def test_checks_of_scenarios_load_neither_frames_nor_what_draws(tmp_path: Path) 
     assert loaded(tmp_path, "example") <= {"pydantic"}
 
 
+def test_runs_and_their_reports_load_frames_and_templates_only(tmp_path: Path) -> None:
+    bundle.script()  # Put together once for all pages of this machine.
+    scenario = str(written(tmp_path, SMALL))
+    assert loaded(tmp_path, "run", scenario, "--out", "out", "--no-report") == {"polars", "pydantic"}
+    assert loaded(tmp_path, "compare", "out", "out") == {"polars", "pydantic"}
+    assert loaded(tmp_path, "run", scenario, "--out", "out2") == {"jinja2", "polars", "pydantic"}
+    assert loaded(tmp_path, "report", "out") == {"jinja2", "polars", "pydantic"}
+
+
 def test_a_small_file_is_mined_without_frames_and_checks_of_models(tmp_path: Path) -> None:
     (tmp_path / "a.dat").write_text("1 2\n1 2\n")
     assert loaded(tmp_path, "mine", "a.dat", "--support", "50%", "--longest", "3") == set()
     assert (tmp_path / "results/mine-a/itemsets.parquet").is_file()
+
+
+def test_programs_of_hosts_start_without_frames_and_checks_of_models(tmp_path: Path) -> None:
+    (tmp_path / "hosts.txt").write_text("one\n")
+    (tmp_path / "file").write_text("content")
+    send = ["broadcast", "send", "file", "--to", "hosts.txt", "--rsh", HERE, "--incast", " ".join(INCAST)]
+    assert loaded(tmp_path, *send, "--address", "127.0.0.1", "--dest", f"{tmp_path}/{{host}}") == set()
+    run = ["farmem", "run", "--local", "1MB", "--latency", "1us", "--bandwidth", "10Gbps", "--", "true"]
+    assert loaded(tmp_path, *run) == set()
 
 
 def listed(group: typer.Typer) -> Iterator[tuple[str, typer.Typer]]:
@@ -153,7 +173,7 @@ def without(library: str, folder: Path, *arguments: str) -> subprocess.Completed
         ("highspy", "plan", "broadcast plan net.csv --source x --algorithm highest-aggregate"),
         ("scipy", "farmem", "farmem grid true"),
         ("vl_convert", "farmem", "farmem grid true"),
-        ("altair", "study", "study run folder"),
+        ("jinja2", "study", "study run folder"),
         ("scipy", "study", "calibrate folder"),
         ("scipy", "matrix", "walk graph.npz"),
         ("watchfiles", "watch", "run a.yaml --watch"),
@@ -171,13 +191,13 @@ def test_a_command_says_which_extra_it_lacks(tmp_path: Path, library: str, named
 
 def test_a_run_without_what_draws_says_so_and_is_good(tmp_path: Path) -> None:
     scenario = written(tmp_path, SMALL)
-    done = without("altair", tmp_path, "run", str(scenario), "--out", "out")
+    done = without("jinja2", tmp_path, "run", str(scenario), "--out", "out")
     assert done.stdout.splitlines()[-1].split()[0] == "0", done.stderr
     assert (
-        "No report: altair is not installed: pip install 'incast[report]', then incast report out"
+        "No report: jinja2 is not installed: pip install 'incast[report]', then incast report out"
         in done.stderr
     )
-    for library, command in (("altair", "report"), ("perfetto", "trace")):
+    for library, command in (("jinja2", "report"), ("perfetto", "trace")):
         done = without(library, tmp_path, command, "out")
         assert done.stdout.splitlines()[-1].split()[0] == "2"
         assert done.stderr == f"error: {library} is not installed: pip install 'incast[{command}]'\n"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from incast import quantity
-from incast.quantity import Depth, PositiveSize, Rate, Span, Time
+from incast.lab.quantities import Depth, PositiveSize, Rate, Span, Time
 
 U64 = st.integers(min_value=0, max_value=2**64 - 1)
 

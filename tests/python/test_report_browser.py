@@ -1,6 +1,7 @@
 """The report in a real browser: it draws, offline, without errors, in both themes, on a phone too."""
 
 import csv
+from functools import cache
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -48,13 +49,17 @@ def opened(
     return page, logged, asked
 
 
+kept = cache(opened)
+"""The same page for all tests that leave it as it is: drawing all charts takes seconds."""
+
+
 @pytest.mark.parametrize(
     ("width", "scheme"), [(1200, "light"), (1200, "dark"), (390, "dark"), (320, "light")]
 )
 def test_it_draws_everything_offline_without_a_sound(
     browser: Any, page_file: Path, width: int, scheme: str
 ) -> None:
-    page, logged, asked = opened(browser, page_file, width, scheme)
+    page, logged, asked = kept(browser, page_file, width, scheme)
     assert page.locator(".chart svg").count() > 20
     for section in ("timeline", "queue", "congestion", "completion", "wait", "series"):
         assert page.locator(f"section[aria-labelledby={section}] .chart svg").count()
@@ -67,7 +72,7 @@ def test_it_draws_everything_offline_without_a_sound(
 def test_charts_follow_the_theme(browser: Any, page_file: Path) -> None:
     colors = []
     for scheme in ("light", "dark"):
-        page, _, _ = opened(browser, page_file, scheme=scheme)
+        page, _, _ = kept(browser, page_file, scheme=scheme)
         label = page.locator(".chart svg .role-axis-title text").first
         colors.append(label.evaluate("(text) => getComputedStyle(text).fill"))
         assert colors[-1].startswith("rgb")
@@ -75,7 +80,7 @@ def test_charts_follow_the_theme(browser: Any, page_file: Path) -> None:
 
 
 def test_pointing_at_a_link_tells_its_load(browser: Any, page_file: Path) -> None:
-    page, _, _ = opened(browser, page_file)
+    page, _, _ = kept(browser, page_file)
     tip, canvas = page.locator("#tip"), page.locator(".network canvas").first
     canvas.focus()
     page.keyboard.press("ArrowRight")  # the first host
@@ -114,7 +119,7 @@ def test_a_network_is_printed_finely_and_in_light_colours(browser: Any, page_fil
 @pytest.mark.parametrize("tool", ["Table", "CSV", "SVG", "PNG"])
 @pytest.mark.parametrize("place", [".network", "section[aria-labelledby=queue]"])
 def test_a_pictures_figures_leave_the_page(browser: Any, page_file: Path, place: str, tool: str) -> None:
-    page, _, _ = opened(browser, page_file)
+    page, _, _ = kept(browser, page_file)
     button = page.locator(f"{place} .tools button", has_text=tool).first
     if tool == "Table":
         button.click()
@@ -152,7 +157,7 @@ def test_choosing_a_run_changes_the_links_colours(browser: Any, tmp_path: Path) 
 def test_every_table_and_picture_has_a_name_for_those_who_cannot_see_it(
     browser: Any, page_file: Path
 ) -> None:
-    page, _, _ = opened(browser, page_file)
+    page, _, _ = kept(browser, page_file)
     assert page.locator("table:not(:has(caption))").count() == 0
     assert page.locator("th:not([scope])").count() == 0
     assert page.locator("[role=img]:not([aria-label])").count() == 0
@@ -160,11 +165,11 @@ def test_every_table_and_picture_has_a_name_for_those_who_cannot_see_it(
 
 
 @pytest.mark.parametrize("kind", ["page_file", "walk_file", "study_file"])
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+@pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (390, "dark")])
 def test_pages_are_accessible(
     browser: Any, request: pytest.FixtureRequest, kind: str, width: int, scheme: str
 ) -> None:
-    page, _, _ = opened(browser, request.getfixturevalue(kind), width, scheme)
+    page, _, _ = kept(browser, request.getfixturevalue(kind), width, scheme)
     assert violations(page) == ""
 
 
@@ -195,7 +200,7 @@ def walk_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_page_of_walks_draws_everything_offline_without_a_sound(
     browser: Any, walk_file: Path, width: int, scheme: str
 ) -> None:
-    page, logged, asked = opened(browser, walk_file, width, scheme)
+    page, logged, asked = kept(browser, walk_file, width, scheme)
     # Queues of two servers, walks and walkers a second; drops where there are any.
     assert page.locator(".chart svg").count() >= 4
     assert logged == []
@@ -222,7 +227,7 @@ def study_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_studys_page_draws_everything_offline_without_a_sound(
     browser: Any, study_file: Path, width: int, scheme: str
 ) -> None:
-    page, logged, asked = opened(browser, study_file, width, scheme)
+    page, logged, asked = kept(browser, study_file, width, scheme)
     assert page.locator("section[aria-labelledby=published] .chart svg").count() == 2
     assert page.locator("section[aria-labelledby=pictures] .chart svg").count() == 6
     assert logged == []

@@ -22,8 +22,9 @@ from incast.document import Node as Written
 from incast.errors import ScenarioError
 from incast.hints import unknown
 from incast.lab.base import Count, Model, Name
+from incast.lab.quantities import Rate
 from incast.lab.validate import problems
-from incast.quantity import Rate, parse_rate
+from incast.quantity import parse_rate
 
 FORMAT = 1
 """Grows when the same request gives other figures."""

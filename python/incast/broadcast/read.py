@@ -32,8 +32,9 @@ from incast.lab.base import Model, Name, check_name
 from incast.lab.findings import Findings
 from incast.lab.graphread import PROPERTIES, RawGraph, RawLink, UnreadableError
 from incast.lab.graphread import read as read_graph
+from incast.lab.quantities import Rate
 from incast.lab.validate import problems
-from incast.quantity import Rate, parse_rate
+from incast.quantity import parse_rate
 
 _RATES = ("rate", "ab", "ba", "cap")
 

@@ -9,28 +9,29 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
-
-import polars as pl
+from typing import TYPE_CHECKING, Any, Self
 
 from incast.broadcast.send import SOURCE, Sent, Status
 from incast.errors import OutputExistsError
 from incast.folder import BROADCAST_MARKER, SUMMARY, mark, write_json
 from incast.recording import Recording, is_free
 
+if TYPE_CHECKING:
+    import polars as pl
+
 JOB = "broadcast"
 HOSTS, SERIES, TRANSFERS = "broadcasts", "broadcasts_series", "transfers_series"
 _HOSTS = {
-    "job": pl.String, "host": pl.String, "outcome": pl.String, "reason": pl.String, "complete_ps": pl.UInt64,
-    "bytes": pl.UInt64, "resumed_bytes": pl.UInt64, "received_bytes": pl.UInt64, "sent_bytes": pl.UInt64,
-    "damaged": pl.UInt64, "plans": pl.UInt64,
+    "job": "String", "host": "String", "outcome": "String", "reason": "String", "complete_ps": "UInt64",
+    "bytes": "UInt64", "resumed_bytes": "UInt64", "received_bytes": "UInt64", "sent_bytes": "UInt64",
+    "damaged": "UInt64", "plans": "UInt64",
 }  # fmt: skip
 _SERIES = {
-    "time_ps": pl.UInt64, "job": pl.String, "host": pl.String, "bytes": pl.UInt64,
-    "received_bytes": pl.UInt64, "sent_bytes": pl.UInt64, "planned_bps": pl.UInt64,
+    "time_ps": "UInt64", "job": "String", "host": "String", "bytes": "UInt64",
+    "received_bytes": "UInt64", "sent_bytes": "UInt64", "planned_bps": "UInt64",
 }  # fmt: skip
 _TRANSFERS = {
-    "time_ps": pl.UInt64, "job": pl.String, "from": pl.String, "to": pl.String, "bytes": pl.UInt64,
+    "time_ps": "UInt64", "job": "String", "from": "String", "to": "String", "bytes": "UInt64",
 }  # fmt: skip
 _OUTCOMES = {
     "complete": "complete",
@@ -102,8 +103,8 @@ class Record:
                 moved = self._since("parent", int(parent), number, total)
                 if moved and int(parent) < len(self._names):
                     transfers.append((self._time_ps, JOB, self._names[int(parent)], host, moved))
-        self._recording.add(SERIES, pl.DataFrame(series, _SERIES, orient="row"))
-        self._recording.add(TRANSFERS, pl.DataFrame(transfers, _TRANSFERS, orient="row"))
+        self._recording.add(SERIES, _frame(series, _SERIES))
+        self._recording.add(TRANSFERS, _frame(transfers, _TRANSFERS))
 
     def _since(self, what: str, first: int, second: int, total: int) -> int:
         """How much a counter has grown since the sample before; a host that was restarted counts from 0."""
@@ -118,7 +119,7 @@ class Record:
             outcome, why = self._reasons.get(number, _outcome(status))
             figures = (status[key] for key in ("bytes", "resumed", "received", "sent", "damaged", "plans"))
             rows.append((JOB, name, outcome, why or None, status["completed_ps"], *figures))
-        return {HOSTS: pl.DataFrame(rows, _HOSTS, orient="row")}
+        return {HOSTS: _frame(rows, _HOSTS)}
 
     def __enter__(self) -> Self:
         self._recording.__enter__()
@@ -129,6 +130,13 @@ class Record:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._recording.__exit__(kind, error, trace)
+
+
+def _frame(rows: list[tuple[Any, ...]], columns: Mapping[str, str]) -> pl.DataFrame:
+    """A table; `columns` are their names and the names of their types."""
+    import polars as pl
+
+    return pl.DataFrame(rows, {name: getattr(pl, kind) for name, kind in columns.items()}, orient="row")
 
 
 def _outcome(status: Status) -> tuple[str, str]:

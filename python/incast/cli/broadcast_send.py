@@ -19,7 +19,6 @@ from incast import text
 from incast.broadcast.foresee import Foreseen, foresee
 from incast.broadcast.measure import measure, with_missing
 from incast.broadcast.nodes import check_dest
-from incast.broadcast.read import read
 from incast.broadcast.record import Record
 from incast.broadcast.send import PATIENCE_S, Broadcast, Receipt, Sent, Status, look
 from incast.broadcast.send import send as send_now
@@ -162,7 +161,11 @@ def _spooled() -> Iterator[Path]:
 
 
 def _topology(path: Path | None) -> dict[str, Any] | None:
-    return None if path is None else read(path).json()
+    if path is None:
+        return None
+    from incast.broadcast.read import read
+
+    return read(path).json()
 
 
 def _hosts_of(topology: dict[str, Any]) -> list[str]:

@@ -73,7 +73,7 @@ def grid(
     the program's memory could not be remote: the slowdown is then not the full cost of distance.
     """
     with told(as_json):
-        need("farmem", "altair", "vl_convert", "scipy.optimize")
+        need("farmem", "vl_convert", "scipy.optimize")
         there = shared.server_at(server, key_file, timeout)
         memory = shared.memory(page, prefetch, pages_a_request, policy, compress, there)
         request = _request(program, local, latency, bandwidth, memory, runs)

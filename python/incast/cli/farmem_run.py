@@ -21,10 +21,10 @@ from incast.cli.terminal import SafeConsole
 from incast.errors import RunError
 from incast.farmem import options
 from incast.farmem.coverage import Coverage
-from incast.farmem.predict import Size
 from incast.farmem.run import ALL, LEAST_PAGES, Memory, Outcome
 from incast.farmem.run import run as run_preloaded
 from incast.farmem.server import MemoryServer
+from incast.farmem.size import Size
 from incast.farmem.swap.run import LEAST_PAGES as SWAP_LEAST_PAGES
 from incast.farmem.swap.run import PAGE as SWAP_PAGE
 from incast.farmem.swap.run import run as run_swapped

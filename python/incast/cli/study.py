@@ -62,7 +62,7 @@ def run(
     if cluster and jobs:
         raise typer.BadParameter("--cluster goes without --jobs: a cluster has a run per processor")
     with told(as_json):
-        need("study", "altair", "jinja2")
+        need("study", "jinja2")
         found = load(study)
         chosen = found.select(cells, "--cells")
         place = out or Path("results") / found.name

@@ -8,6 +8,7 @@ import polars as pl
 
 from incast import text
 from incast.extras import extra
+from incast.report.vega import SCHEMA, Spec, channel
 
 __all__ = ["FILE", "heat"]
 
@@ -19,36 +20,40 @@ _WIDTH, _HEIGHT = 92, 56
 def heat(cells: pl.DataFrame, name: str) -> str:
     """The picture as SVG; `cells` as `incast.farmem.measured` has them."""
     with extra("farmem"):
-        import altair as alt
         import vl_convert
     rows = [_row(cell) for cell in cells.to_dicts()]
     latencies, rates, sizes = (
         list(dict.fromkeys(str(row[key]) for row in rows)) for key in ("latency", "rate", "local")
     )
-    base = alt.Chart().encode(
-        x=alt.X("rate:O", sort=rates, title="bandwidth", axis=alt.Axis(labelAngle=0)),
-        y=alt.Y("latency:O", sort=latencies, title="latency"),
-    )
-    shade = alt.Color("percent:Q", title="slower by (%)", scale=alt.Scale(scheme="oranges", domainMin=0))
+    base = {
+        "x": channel("rate:O", sort=rates, title="bandwidth", axis={"labelAngle": 0}),
+        "y": channel("latency:O", sort=latencies, title="latency"),
+    }
+    shade = channel("percent:Q", title="slower by (%)", scale={"scheme": "oranges", "domainMin": 0})
     # A light ground bears dark figures: the darkest third has light ones.
     dark = (max(float(row["percent"]) for row in rows) or 1) * 0.6
-    said = base.mark_text(fontSize=13).encode(
-        text="said:N", color=alt.condition(alt.datum.percent > dark, alt.value("white"), alt.value("#222"))
-    )
-    beside = base.mark_text(fontSize=9, dy=16).encode(
-        text="beside:N", color=alt.condition(alt.datum.percent > dark, alt.value("white"), alt.value("#555"))
-    )
-    chart = (
-        alt.layer(base.mark_rect().encode(color=shade), said, beside, data=pl.DataFrame(rows))
-        .properties(width=_WIDTH * len(rates), height=_HEIGHT * len(latencies))
-        .facet(column=alt.Column("local:O", sort=sizes, title=None))
-        .properties(
-            title=alt.TitleParams(
-                f"{name}: time more than with all memory local, by local memory", anchor="start"
-            )
-        )
-    )
-    return vl_convert.vegalite_to_svg(chart.to_dict()) + "\n"
+
+    def words(shown: str, color: str, **mark: Any) -> Spec:
+        light = {"condition": {"test": f"datum.percent > {dark}", "value": "white"}, "value": color}
+        return {
+            "mark": {"type": "text", **mark},
+            "encoding": {**base, "text": channel(shown), "color": light},
+        }
+
+    layers = [
+        {"mark": "rect", "encoding": {**base, "color": shade}},
+        words("said:N", "#222", fontSize=13),
+        words("beside:N", "#555", fontSize=9, dy=16),
+    ]
+    title = f"{name}: time more than with all memory local, by local memory"
+    heat_map = {
+        "$schema": SCHEMA,
+        "data": {"values": rows},
+        "title": {"text": title, "anchor": "start"},
+        "facet": {"column": channel("local:O", sort=sizes, title=None)},
+        "spec": {"width": _WIDTH * len(rates), "height": _HEIGHT * len(latencies), "layer": layers},
+    }
+    return vl_convert.vegalite_to_svg(heat_map) + "\n"
 
 
 def _row(cell: dict[str, Any]) -> dict[str, Any]:

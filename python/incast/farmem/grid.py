@@ -25,8 +25,8 @@ from typing import Any
 from incast import folder
 from incast.bounded import read_end, read_json, read_text
 from incast.errors import OutputExistsError, ResultError, RunError, why
-from incast.farmem.predict import Size
 from incast.farmem.run import Memory, Outcome, run
+from incast.farmem.size import Size
 from incast.farmem.traced import Cache, Handled, Traced
 
 __all__ = ["CELL", "FAR", "LOCAL", "NEAR", "TRACE", "MeasuredGrid", "Request", "Row", "Sized"]

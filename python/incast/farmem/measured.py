@@ -19,7 +19,8 @@ import polars as pl
 from incast.farmem.coverage import SHARE_MAX
 from incast.farmem.grid import CELL, FAR, LOCAL, NEAR, Request, Row, Sized
 from incast.farmem.overhead import Beyond, Overhead, Ran, calibrate
-from incast.farmem.predict import Errors, Grid, Packing, Size, error_share, errors, predict
+from incast.farmem.predict import Errors, Grid, Packing, error_share, errors, predict
+from incast.farmem.size import Size
 from incast.farmem.traced import Cache, Traced
 
 __all__ = ["CLOCKS", "Measured", "cells"]

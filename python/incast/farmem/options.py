@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from incast.errors import Problem, ScenarioError
-from incast.farmem.predict import Size
+from incast.farmem.size import Size
 from incast.farmem.traced import POLICIES
 from incast.hints import unknown
 from incast.quantity import parse_bytes, parse_rate, parse_share, parse_time

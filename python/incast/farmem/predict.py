@@ -14,10 +14,11 @@ import polars as pl
 
 from incast import _core
 from incast.farmem.overhead import Overhead, Ran
+from incast.farmem.size import Size
 from incast.farmem.traced import Cache, Counts, Traced
 
 __all__ = [
-    "GRID_LATENCIES", "GRID_RATES", "Errors", "Grid", "Packing", "Size", "error_share", "errors", "predict",
+    "GRID_LATENCIES", "GRID_RATES", "Errors", "Grid", "Packing", "error_share", "errors", "predict",
 ]  # fmt: skip
 
 GRID_LATENCIES = (1_000_000, 10_000_000, 20_000_000)
@@ -26,20 +27,6 @@ GRID_RATES = (10_000_000_000, 40_000_000_000, 100_000_000_000)
 """The document's: 10, 40 and 100 Gb/s."""
 _FREE = Overhead()
 _KEYS = ("policy", "page_bytes", "local_bytes", "latency_ps", "bandwidth_bps")
-
-
-@dataclass(frozen=True, slots=True)
-class Size:
-    """Local memory: bytes, or a share of what the program has in use at most."""
-
-    said: str
-    """As it was written."""
-    bytes: int | None = None
-    share: float | None = None
-
-    def of(self, footprint: int) -> int:
-        """Its bytes for a program with this footprint."""
-        return self.bytes if self.bytes is not None else round((self.share or 0) * footprint)
 
 
 @dataclass(frozen=True, slots=True)

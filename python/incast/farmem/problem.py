@@ -32,8 +32,9 @@ from incast.farmem.traced import Cache, Counts, Traced
 from incast.hints import unknown
 from incast.lab.base import Model, Name
 from incast.lab.findings import Findings
+from incast.lab.quantities import PositiveSize, PositiveTime, Rate, Time
 from incast.lab.validate import problems
-from incast.quantity import PositiveSize, PositiveTime, Rate, Time, parse_bytes, parse_rate, parse_time
+from incast.quantity import parse_bytes, parse_rate, parse_time
 
 __all__ = ["Problem", "read"]
 

@@ -13,7 +13,8 @@ from incast import _core
 from incast.incomplete import by_outcome
 from incast.kinds.job import Columns, Job, Site, Traits
 from incast.lab.base import InCore, Selector
-from incast.quantity import PositiveSize, PositiveTime, format_bytes, format_time, parse_bytes, parse_time
+from incast.lab.quantities import PositiveSize, PositiveTime
+from incast.quantity import format_bytes, format_time, parse_bytes, parse_time
 from incast.report.parts import Drawn, Section, Table
 from incast.report.run import Run
 

@@ -20,9 +20,10 @@ from incast.incomplete import by_outcome
 from incast.lab.base import Kind, Name, TrafficClass
 from incast.lab.cluster import Cluster
 from incast.lab.findings import Findings
+from incast.lab.quantities import Time
 from incast.lab.select import SelectError, select
 from incast.metric import Metric
-from incast.quantity import Time, parse_time
+from incast.quantity import parse_time
 from incast.report.parts import Drawn, Section, Table
 from incast.report.run import Run
 

@@ -8,7 +8,8 @@ from pydantic import Field
 
 from incast.kinds.job import Columns, Job, Site, Traits
 from incast.lab.base import InCore, Kind, Model, Probability, Selector
-from incast.quantity import InBase, PositiveSize, Time, parse_whole
+from incast.lab.quantities import InBase, PositiveSize, Time
+from incast.quantity import parse_whole
 from incast.report.parts import Table
 from incast.report.run import Run
 

@@ -10,16 +10,8 @@ from pydantic import Field
 from incast.hints import unknown
 from incast.kinds.job import Job, Site, Traits
 from incast.lab.base import Count, Model, Selector
-from incast.quantity import (
-    SIZE_MAX,
-    TIME_MAX,
-    PositiveSize,
-    Time,
-    format_bytes,
-    format_time,
-    parse_bytes,
-    parse_time,
-)
+from incast.lab.quantities import PositiveSize, Time
+from incast.quantity import SIZE_MAX, TIME_MAX, format_bytes, format_time, parse_bytes, parse_time
 
 if TYPE_CHECKING:
     from incast.kinds.flow_files import Flow, FlowFile

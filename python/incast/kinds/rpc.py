@@ -15,8 +15,9 @@ from incast.incomplete import by_outcome
 from incast.kinds.job import Columns, Job, Site, Traits
 from incast.kinds.traffic import DISTRIBUTIONS, SIZE_DISTRIBUTIONS, check_sizes, size_points
 from incast.lab.base import Count, Kind, Selector
+from incast.lab.quantities import SIZE_SCHEMA, PositiveTime, Time
 from incast.metric import Metric
-from incast.quantity import SIZE_SCHEMA, PositiveTime, Time, parse_bytes
+from incast.quantity import parse_bytes
 from incast.report.parts import Table, listed
 from incast.report.run import Run
 

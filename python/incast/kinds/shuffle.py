@@ -8,7 +8,8 @@ from pydantic import Field
 
 from incast.kinds.job import Job, Site, Traits
 from incast.lab.base import Count, InCore, Model, Selector
-from incast.quantity import PositiveSize, PositiveTime, Rate, Size, Time, parse_time
+from incast.lab.quantities import PositiveSize, PositiveTime, Rate, Size, Time
+from incast.quantity import parse_time
 
 _PARALLEL_COPIES = {"mapreduce": 5, "tez": 20}
 _SLOW_START = {"mapreduce": 0.05, "tez": 0.25}

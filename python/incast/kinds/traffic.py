@@ -12,7 +12,8 @@ from incast import _core
 from incast.hints import unknown
 from incast.kinds.job import Job, Site, Traits
 from incast.lab.base import Count, InCore, Pairs, Selector
-from incast.quantity import PositiveSize, PositiveTime, Rate, Time, parse_bytes
+from incast.lab.quantities import PositiveSize, PositiveTime, Rate, Time
+from incast.quantity import parse_bytes
 
 SIZE_DISTRIBUTIONS = ("web-search", "data-mining")
 

@@ -31,7 +31,8 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from incast.hints import shortened, unknown
-from incast.quantity import InBase, parse_bytes
+from incast.lab.quantities import InBase
+from incast.quantity import parse_bytes
 
 
 class Model(BaseModel):

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from incast.lab.base import Kind
-from incast.quantity import PositiveTime
+from incast.lab.quantities import PositiveTime
 
 
 class Clock(Kind):

@@ -10,7 +10,8 @@ from incast.document import Loc
 from incast.hints import unknown
 from incast.lab.base import Count, Ends, Model, Probability, TrafficClass
 from incast.lab.findings import Findings
-from incast.quantity import TIME_MAX, PositiveTime, Rate, Time, format_time, parse_rate, parse_time
+from incast.lab.quantities import PositiveTime, Rate, Time
+from incast.quantity import TIME_MAX, format_time, parse_rate, parse_time
 
 if TYPE_CHECKING:
     from incast.lab.cluster import Cluster

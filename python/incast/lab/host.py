@@ -16,20 +16,8 @@ from pydantic import (
 )
 
 from incast.lab.base import Model, Override, mtu_from
-from incast.quantity import (
-    InBase,
-    PositiveSize,
-    PositiveTime,
-    Rate,
-    RtoMax,
-    Size,
-    Span,
-    Time,
-    above_min,
-    parse_bytes,
-    parse_span,
-    parse_time,
-)
+from incast.lab.quantities import InBase, PositiveSize, PositiveTime, Rate, RtoMax, Size, Span, Time
+from incast.quantity import above_min, parse_bytes, parse_span, parse_time
 
 
 def _duplicates(value: object) -> int | str:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from incast.hints import allowed
 from incast.lab.base import Model
 from incast.lab.findings import Findings
+from incast.lab.quantities import PositiveTime
 from incast.lab.select import matches
-from incast.quantity import PositiveTime
 
 if TYPE_CHECKING:
     from incast.lab.cluster import Cluster

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationInfo, field_validator
 
 from incast.lab.base import Model, TrafficClass, default_kind
-from incast.quantity import PositiveSize, PositiveTime, Size, parse_bytes, parse_time
+from incast.lab.quantities import PositiveSize, PositiveTime, Size
+from incast.quantity import parse_bytes, parse_time
 
 
 class StaticXoff(Model):

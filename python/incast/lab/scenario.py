@@ -14,10 +14,10 @@ from incast.lab.clock import Clock
 from incast.lab.faults import Fault
 from incast.lab.host import Host, HostOverride
 from incast.lab.measure import Measure
+from incast.lab.quantities import PositiveTime
 from incast.lab.switch import Switch, SwitchOverride
 from incast.lab.topology import Framing, Topology
 from incast.lab.validate import validate
-from incast.quantity import PositiveTime
 from incast.written import WrittenScenario
 
 

@@ -8,16 +8,8 @@ from pydantic import ConfigDict, Field, ValidationInfo, field_validator
 
 from incast.lab.base import ClassKey, Model, Override, TrafficClass, default_kind
 from incast.lab.pfc import Pfc
-from incast.quantity import (
-    Depth,
-    PositiveSize,
-    PositiveTime,
-    Size,
-    Time,
-    parse_bytes,
-    parse_depth,
-    parse_time,
-)
+from incast.lab.quantities import Depth, PositiveSize, PositiveTime, Size, Time
+from incast.quantity import parse_bytes, parse_depth, parse_time
 
 
 class StaticBuffer(Model):

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 
 from incast.lab.base import Count, Ends, Kind, Model, Name, Selector, mtu_from
-from incast.quantity import PositiveSize, Rate, Size, Time
+from incast.lab.quantities import PositiveSize, Rate, Size, Time
 
 Mtu = Annotated[PositiveSize, mtu_from(68)]
 """An MTU that IPv4 allows (RFC 791)."""

@@ -1,4 +1,4 @@
-"""Vega-Lite charts, written with Altair.
+"""The charts of pages, as Vega-Lite.
 
 Their data is apart (`Chart.columns`), so that a page holds each number once and compactly; colours are CSS
 variables, so that they follow the theme.
@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from incast import text
+from incast.report.vega import Spec, channel, layer, layered
 
 SHAPES_MAX = 8
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
@@ -33,7 +33,7 @@ _SPAN_MAX = 1e5  # a logarithmic axis shows at most so much; below, times stand 
 class Chart:
     """A specification and the columns of its named data sets."""
 
-    spec: dict[str, Any]
+    spec: Spec
     columns: dict[str, dict[str, list[Any]]]
 
 
@@ -70,37 +70,40 @@ def cdf(
             for name, _, frame in known
         ]
     )
-    names = [name for name, _, _ in known]
-    lines = {
-        "color": alt.Scale(domain=names, range=[color(i) for _, i, _ in known]),
-        "dash": alt.Scale(domain=names, range=[DASHES[i % SHAPES_MAX] for _, i, _ in known]),
-    }
-    x = _log_x(title, low / scale, high / scale) if log else _linear_x(f"{title} ({unit})")
-    chart = (
-        alt.Chart(alt.NamedData("points"), name="cdf")
-        .transform_calculate(
-            time=_TIME_LABEL.format("datum.x") if log else f"format(datum.x, '~g') + ' {unit}'"
-        )
-        .mark_line(interpolate="step-after", strokeWidth=1.8)
-        .encode(
-            x=x,
-            y=alt.Y("part:Q", title=f"part of {counted} (%)", scale=alt.Scale(domain=[0, 100])),
-            color=alt.Color("name:N", scale=lines["color"], legend=None),
-            strokeDash=alt.StrokeDash("name:N", scale=lines["dash"], legend=None),
-            tooltip=[
-                alt.Tooltip("name:N", title=legend),
-                alt.Tooltip("time:N", title=title),
-                alt.Tooltip("part:Q", title=f"{counted} up to here (%)", format="~g"),
+    shades, dashes = _scales(known)
+    time = _TIME_LABEL.format("datum.x") if log else f"format(datum.x, '~g') + ' {unit}'"
+    chart = layer(
+        "points",
+        {"type": "line", "interpolate": "step-after", "strokeWidth": 1.8},
+        {
+            "x": _log_x(title, low / scale, high / scale) if log else _linear_x(f"{title} ({unit})"),
+            "y": channel("part:Q", title=f"part of {counted} (%)", scale={"domain": [0, 100]}),
+            "color": shades,
+            "strokeDash": dashes,
+            "tooltip": [
+                channel("name:N", title=legend),
+                channel("time:N", title=title),
+                channel("part:Q", title=f"{counted} up to here (%)", format="~g"),
             ],
-        )
+        },
+        name="cdf",
+        transform=[{"calculate": time, "as": "time"}],
     )
     ranges = _ranges(bands, low if log else 0, scale)
-    layers = [_band(lines["color"]), chart] if ranges.height else [chart]
-    drawn = alt.layer(*layers, width="container", height=_CDF_HEIGHT)
     return Chart(
-        as_spec(drawn),
+        layered([_band(shades), chart] if ranges.height else [chart], _CDF_HEIGHT),
         {"points": as_columns(points)} | ({"band": as_columns(ranges)} if ranges.height else {}),
     )
+
+
+def _scales(curves: list[tuple[str, int, pl.DataFrame]]) -> tuple[Spec, Spec]:
+    """The channels that tell lines apart: colour and dashes by the name."""
+    names = [name for name, _, _ in curves]
+    ranges = [color(i) for _, i, _ in curves], [DASHES[i % SHAPES_MAX] for _, i, _ in curves]
+    shades, dashes = (
+        channel("name:N", scale={"domain": names, "range": each}, legend=None) for each in ranges
+    )
+    return shades, dashes
 
 
 def _ranges(bands: list[tuple[str, int, pl.DataFrame]], low: float, scale: float) -> pl.DataFrame:
@@ -115,19 +118,14 @@ def _ranges(bands: list[tuple[str, int, pl.DataFrame]], low: float, scale: float
     return pl.concat(frames) if frames else pl.DataFrame()
 
 
-def _band(colors: alt.Scale) -> alt.Chart:
+def _band(shades: Spec) -> Spec:
     """The range over seeds, behind the lines."""
-    chart: alt.Chart = (
-        alt.Chart(alt.NamedData("band"), name="band")
-        .mark_area(orient="horizontal", opacity=0.18, interpolate="step-after")
-        .encode(
-            x=alt.X("low:Q"),
-            x2=alt.X2("high:Q"),
-            y=alt.Y("part:Q"),
-            color=alt.Color("name:N", scale=colors, legend=None),
-        )
+    return layer(
+        "band",
+        {"type": "area", "orient": "horizontal", "opacity": 0.18, "interpolate": "step-after"},
+        {"x": channel("low:Q"), "x2": {"field": "high"}, "y": channel("part:Q"), "color": shades},
+        name="band",
     )
-    return chart
 
 
 def lines(
@@ -162,33 +160,32 @@ def lines(
             for name, _, frame in curves
         ]
     )
-    names = [name for name, _, _ in curves]
-    colors = alt.Scale(domain=names, range=[color(i) for _, i, _ in curves])
-    dashes = alt.Scale(domain=names, range=[DASHES[i % SHAPES_MAX] for _, i, _ in curves])
-    chart = (
-        alt.Chart(alt.NamedData("points"), name="lines")
-        .mark_line(clip=True, strokeWidth=1.4, interpolate="step-before" if steps else "linear")
-        .encode(
-            x=alt.X(
-                "t:Q",
-                title=f"time ({unit})",
-                scale=alt.Scale(domain=[0, end / scale], nice=False),
-                axis=alt.Axis(tickCount=6, labelOverlap=True),
-            ),
-            y=alt.Y(
+    shades, dashes = _scales(curves)
+    chart = layer(
+        "points",
+        {
+            "type": "line",
+            "clip": True,
+            "strokeWidth": 1.4,
+            "interpolate": "step-before" if steps else "linear",
+        },
+        {
+            "x": time_axis("t:Q", (0, end)),
+            "y": channel(
                 "y:Q",
                 title=title,
-                scale=alt.Scale(domain=[0, top / high]) if top else alt.Undefined,
-                axis=alt.Axis(tickCount=4, minExtent=40),
+                axis={"tickCount": 4, "minExtent": 40},
+                **({"scale": {"domain": [0, top / high]}} if top else {}),
             ),
-            color=alt.Color("name:N", scale=colors, legend=None),
-            strokeDash=alt.StrokeDash("name:N", scale=dashes, legend=None),
-            tooltip=[
-                alt.Tooltip("name:N", title=legend),
-                alt.Tooltip("t:Q", title=f"time ({unit})"),
-                alt.Tooltip("y:Q", title=title),
+            "color": shades,
+            "strokeDash": dashes,
+            "tooltip": [
+                channel("name:N", title=legend),
+                channel("t:Q", title=f"time ({unit})"),
+                channel("y:Q", title=title),
             ],
-        )
+        },
+        name="lines",
     )
     data = {"points": as_columns(points)}
     layers = [chart]
@@ -209,38 +206,51 @@ def lines(
             "y": [level / high for _, level in levels],
         }
         layers += _levels()
-    return Chart(as_spec(alt.layer(*layers, width="container", height=_LINES_HEIGHT)), data)
+    return Chart(layered(layers, _LINES_HEIGHT), data)
 
 
-def _area(shade: str) -> alt.Chart:
-    chart: alt.Chart = (
-        alt.Chart(alt.NamedData("band"), name="band")
-        .mark_area(clip=True, opacity=0.25, color=shade)
-        .encode(x=alt.X("t:Q"), y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
+def time_axis(shown: str, span: tuple[float, float], **axis: Any) -> Spec:
+    """Time from left to right; `span` in ps."""
+    scale, unit = text.time_unit(span[1])
+    return channel(
+        shown,
+        title=f"time ({unit})",
+        scale={"domain": [span[0] / scale, span[1] / scale], "nice": False},
+        axis={"tickCount": 6, "labelOverlap": True, **axis},
     )
-    return chart
 
 
-def _levels() -> list[alt.Chart]:
+def _area(shade: str) -> Spec:
+    return layer(
+        "band",
+        {"type": "area", "clip": True, "opacity": 0.25, "color": shade},
+        {"x": channel("t:Q"), "y": channel("low:Q"), "y2": {"field": "high"}},
+        name="band",
+    )
+
+
+def _levels() -> list[Spec]:
     """Lines across with their names at the right."""
-    base = alt.Chart(alt.NamedData("levels")).encode(y=alt.Y("y:Q"))
-    named = base.mark_text(align="right", baseline="bottom", dx=-2, dy=-2, fontSize=11, color="var(--soft)")
+    y = channel("y:Q")
+    line = {"type": "rule", "color": "var(--soft)", "strokeWidth": 1, "strokeDash": [4, 3]}
+    beside = {"align": "right", "baseline": "bottom", "dx": -2, "dy": -2}
+    name = {"type": "text", **beside, "fontSize": 11, "color": "var(--soft)"}
     return [
-        base.mark_rule(color="var(--soft)", strokeWidth=1, strokeDash=[4, 3]),
-        named.encode(x=alt.value("width"), text=alt.Text("what:N")),
+        layer("levels", line, {"y": y}),
+        layer("levels", name, {"y": y, "x": {"value": "width"}, "text": channel("what:N")}),
     ]
 
 
-def _moments(unit: str) -> alt.Chart:
-    chart: alt.Chart = (
-        alt.Chart(alt.NamedData("moments"), name="moments")
-        .mark_rule(color="var(--drop)", strokeWidth=1.4)
-        .encode(
-            x=alt.X("t:Q"),
-            tooltip=[alt.Tooltip("what:N", title="event"), alt.Tooltip("t:Q", title=f"time ({unit})")],
-        )
+def _moments(unit: str) -> Spec:
+    return layer(
+        "moments",
+        {"type": "rule", "color": "var(--drop)", "strokeWidth": 1.4},
+        {
+            "x": channel("t:Q"),
+            "tooltip": [channel("what:N", title="event"), channel("t:Q", title=f"time ({unit})")],
+        },
+        name="moments",
     )
-    return chart
 
 
 # A time in µs as text, with its unit: a Vega expression.
@@ -250,26 +260,22 @@ _TIME_LABEL = (
 )
 
 
-def _log_x(title: str, low: float, high: float) -> alt.X:
+def _log_x(title: str, low: float, high: float) -> Spec:
     """Times in µs on a logarithmic axis, labelled with their units."""
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     steps = (1.0, 2.0, 5.0) if len(decades) <= 6 else (1.0,)
     ticks = [s * 10.0**d for d in decades for s in steps if low <= s * 10.0**d <= high * 1.15]
-    return alt.X(
+    return channel(
         "x:Q",
         title=f"{title} (logarithmic)",
-        scale=alt.Scale(type="log", nice=False, domain=[low, high * 1.15]),
-        axis=alt.Axis(values=ticks, labelExpr=_TIME_LABEL.format("datum.value"), labelOverlap=True),
+        scale={"type": "log", "nice": False, "domain": [low, high * 1.15]},
+        axis={"values": ticks, "labelExpr": _TIME_LABEL.format("datum.value"), "labelOverlap": True},
     )
 
 
-def _linear_x(title: str) -> alt.X:
-    return alt.X(
-        "x:Q",
-        title=title,
-        scale=alt.Scale(zero=False),
-        axis=alt.Axis(tickCount=6, format="~g", labelOverlap=True),
-    )
+def _linear_x(title: str) -> Spec:
+    axis = {"tickCount": 6, "format": "~g", "labelOverlap": True}
+    return channel("x:Q", title=title, scale={"zero": False}, axis=axis)
 
 
 def queue(
@@ -287,48 +293,64 @@ def queue(
         events.filter(pl.col(column) > 0).select(moment, pl.col(column).alias("n"))
         for column in ("drops", "marks")
     ]
-    x = alt.X(
-        "t:Q",
-        title=f"time ({unit})",
-        scale=alt.Scale(domain=[span[0] / scale, span[1] / scale], nice=False),
-        axis=alt.Axis(tickCount=6, labelOverlap=True),
-    )
-    y = alt.Y(
+    x = time_axis("t:Q", span)
+    y = channel(
         "q:Q",
         title=f"queue ({size_unit})",
-        scale=alt.Scale(domain=[0, top / size * _HEADROOM], nice=False),
-        axis=alt.Axis(tickCount=4, minExtent=40),
+        scale={"domain": [0, top / size * _HEADROOM], "nice": False},
+        axis={"tickCount": 4, "minExtent": 40},
     )
-    tips = [alt.Tooltip("t:Q", title=f"time ({unit})"), alt.Tooltip("q:Q", title=f"queue ({size_unit})")]
-    area = (
-        alt.Chart(alt.NamedData("queue"), name="queue")
-        .mark_area(line={"color": color(index), "strokeWidth": 1.2}, color=color(index), fillOpacity=0.18)
-        .encode(x=x, y=y, tooltip=tips)
+    line_mark = {"color": color(index), "strokeWidth": 1.2}
+    area = layer(
+        "queue",
+        {"type": "area", "line": line_mark, "color": color(index), "fillOpacity": 0.18},
+        {
+            "x": x,
+            "y": y,
+            "tooltip": [
+                channel("t:Q", title=f"time ({unit})"),
+                channel("q:Q", title=f"queue ({size_unit})"),
+            ],
+        },
+        name="queue",
     )
-    layers = [area, _ticks("marks", x, unit), _ticks("drops", x, unit)]
-    chart = alt.layer(*layers, width="container", height=_QUEUE_HEIGHT)
     return Chart(
-        as_spec(chart),
+        layered([area, _ticks("marks", x, unit), _ticks("drops", x, unit)], _QUEUE_HEIGHT),
         {"queue": as_columns(line), "drops": as_columns(counted[0]), "marks": as_columns(counted[1])},
     )
 
 
-def _ticks(kind: str, x: alt.X, unit: str) -> alt.Chart:
+_TICKS: dict[str, tuple[int, Spec]] = {
+    "drops": (
+        6,
+        {
+            "type": "point",
+            "shape": "triangle-down",
+            "filled": True,
+            "size": 42,
+            "color": "var(--drop)",
+            "opacity": 1,
+        },
+    ),
+    "marks": (
+        19,
+        {
+            "type": "tick",
+            "orient": "vertical",
+            "thickness": 1.2,
+            "size": 9,
+            "color": "var(--mark)",
+            "opacity": 0.9,
+        },
+    ),
+}
+
+
+def _ticks(kind: str, x: Spec, unit: str) -> Spec:
     """Drops as triangles along the top, marks as strokes under them."""
-    base = alt.Chart(alt.NamedData(kind), name=kind).encode(
-        x=x,
-        y=alt.value(6 if kind == "drops" else 19),
-        tooltip=[
-            alt.Tooltip("t:Q", title=f"time ({unit})"),
-            alt.Tooltip("n:Q", title=f"{kind} around then"),
-        ],
-    )
-    shaped: alt.Chart = (
-        base.mark_point(shape="triangle-down", filled=True, size=42, color="var(--drop)", opacity=1)
-        if kind == "drops"
-        else base.mark_tick(orient="vertical", thickness=1.2, size=9, color="var(--mark)", opacity=0.9)
-    )
-    return shaped
+    place, mark = _TICKS[kind]
+    tooltip = [channel("t:Q", title=f"time ({unit})"), channel("n:Q", title=f"{kind} around then")]
+    return layer(kind, mark, {"x": x, "y": {"value": place}, "tooltip": tooltip}, name=kind)
 
 
 def _least(points: pl.DataFrame) -> float:
@@ -340,29 +362,3 @@ def _least(points: pl.DataFrame) -> float:
 def as_columns(frame: pl.DataFrame) -> dict[str, list[Any]]:
     """A data set as the page holds it."""
     return {name: frame[name].to_list() for name in frame.columns}
-
-
-def as_spec(chart: alt.Chart | alt.LayerChart | alt.FacetChart) -> dict[str, Any]:
-    """The chart's specification, in the page's style."""
-    spec: dict[str, Any] = chart.to_dict(validate=False)
-    spec["config"] = _CONFIG
-    return spec
-
-
-_CONFIG: dict[str, Any] = {
-    "background": None,
-    "font": "system-ui, sans-serif",
-    "view": {"stroke": None},
-    "axis": {
-        "domainColor": "var(--axis)",
-        "tickColor": "var(--axis)",
-        "gridColor": "var(--grid)",
-        "labelColor": "var(--soft)",
-        "titleColor": "var(--soft)",
-        "titleFontWeight": "normal",
-        "titleFontSize": 12,
-        "labelFontSize": 11,
-        "titlePadding": 8,
-    },
-    "axisX": {"grid": False},
-}

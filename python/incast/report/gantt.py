@@ -2,11 +2,11 @@
 
 import json
 
-import altair as alt
 import polars as pl
 
 from incast import text
-from incast.report.charts import Chart, as_columns, as_spec, color
+from incast.report.charts import Chart, as_columns, color, time_axis
+from incast.report.vega import Spec, channel, layer, layered
 
 _HEIGHT_MAX = 620
 _ROW_MAX, _ROW_MIN = 13, 3.5
@@ -25,32 +25,31 @@ def gantt(
     tops, middles, bottom = _tops(places)
     head = phases.height * _STRIP + _GAP
     height = round(min(_ROW_MAX, max(_ROW_MIN, _HEIGHT_MAX / (bottom + head))) * (bottom + head))
-    x = alt.X(
-        "a:Q",
-        title=f"time ({unit})",
-        scale=alt.Scale(domain=[span[0] / scale, span[1] / scale], nice=False),
-        axis=alt.Axis(tickCount=6, labelOverlap=True, grid=True),
-    )
-    y = alt.Y(
+    y = channel(
         "top:Q",
         title=None,
-        scale=alt.Scale(domain=[-head, bottom], reverse=True, nice=False),
-        axis=alt.Axis(
-            values=list(middles.values()),
-            labelExpr=_named(middles),
-            labelLimit=92,
-            labelOverlap=True,
-            ticks=False,
-            domain=False,
-            grid=False,
-        ),
+        scale={"domain": [-head, bottom], "reverse": True, "nice": False},
+        axis={
+            "values": list(middles.values()),
+            "labelExpr": _named(middles),
+            "labelLimit": 92,
+            "labelOverlap": True,
+            "ticks": False,
+            "domain": False,
+            "grid": False,
+        },
     )
-    colors = alt.Scale(domain=kinds, range=[color(i) for i in range(len(kinds))])
-    layers = [_shades(x, y, colors), _strip(x, y, colors, unit), *_tasks(x, y, colors, unit)]
+    colors = {"domain": kinds, "range": [color(i) for i in range(len(kinds))]}
+    placed = {
+        "x": time_axis("a:Q", span, grid=True),
+        "x2": {"field": "b"},
+        "y": y,
+        "y2": {"field": "low"},
+        "color": channel("kind:N", scale=colors, legend=None),
+    }
     strip = _phase_rows(phases, scale, head)
-    spec = as_spec(alt.layer(*layers, width="container", height=height))
     return Chart(
-        spec,
+        layered([_shades(placed), _strip(placed, unit), *_tasks(placed, unit)], height),
         {
             "phases": as_columns(strip),
             "shades": as_columns(
@@ -150,51 +149,38 @@ def _flows_said(row: dict[str, object]) -> str:
     return ", ".join(parts)
 
 
-def _placed(data: str, x: alt.X, y: alt.Y, colors: alt.Scale) -> alt.Chart:
-    """Where the rectangles of `data` stand, and their colours."""
-    rectangles = alt.Chart(alt.NamedData(data))
-    chart: alt.Chart = rectangles.encode(x=x, x2="b:Q", y=y, y2="low:Q", color=_color(colors))
-    return chart
+def _shades(placed: Spec) -> Spec:
+    return layer("shades", {"type": "rect", "clip": True, "opacity": 0.06}, placed, name="shades")
 
 
-def _shades(x: alt.X, y: alt.Y, colors: alt.Scale) -> alt.Chart:
-    chart: alt.Chart = (
-        _placed("shades", x, y, colors).mark_rect(clip=True, opacity=0.06).properties(name="shades")
-    )
-    return chart
+def _strip(placed: Spec, unit: str) -> Spec:
+    tooltip = [
+        channel("kind:N", title="phase"),
+        channel("tasks:Q", title="tasks"),
+        channel("a:Q", title=f"from ({unit})"),
+        channel("b:Q", title=f"to ({unit})"),
+    ]
+    mark = {"type": "rect", "clip": True, "opacity": 0.9}
+    return layer("phases", mark, {**placed, "tooltip": tooltip}, name="phases")
 
 
-def _strip(x: alt.X, y: alt.Y, colors: alt.Scale, unit: str) -> alt.Chart:
-    base = _placed("phases", x, y, colors).mark_rect(clip=True, opacity=0.9).properties(name="phases")
-    chart: alt.Chart = base.encode(
-        tooltip=[
-            alt.Tooltip("kind:N", title="phase"),
-            alt.Tooltip("tasks:Q", title="tasks"),
-            alt.Tooltip("a:Q", title=f"from ({unit})"),
-            alt.Tooltip("b:Q", title=f"to ({unit})"),
-        ]
-    )
-    return chart
-
-
-def _tasks(x: alt.X, y: alt.Y, colors: alt.Scale, unit: str) -> list[alt.Chart]:
+def _tasks(placed: Spec, unit: str) -> list[Spec]:
     """The bars; those that did not end are outlined, and paler inside."""
-    base = _placed("bars", x, y, colors).encode(
-        tooltip=[
-            alt.Tooltip("what:N", title="task"),
-            alt.Tooltip("took:N", title="took"),
-            alt.Tooltip("a:Q", title=f"began ({unit})"),
-            alt.Tooltip("flows:N", title="flows"),
-        ]
-    )
-    ended = base.transform_filter("datum.stuck == 0").mark_rect(
-        clip=True, fillOpacity=0.85, stroke="var(--paper)", strokeWidth=0.6, strokeOpacity=1
-    )
-    stuck = base.transform_filter("datum.stuck > 0").mark_rect(
-        clip=True, fillOpacity=0.45, stroke="var(--drop)", strokeWidth=1.6, strokeOpacity=1
-    )
-    return [ended.properties(name="tasks"), stuck.properties(name="stuck")]
-
-
-def _color(colors: alt.Scale) -> alt.Color:
-    return alt.Color("kind:N", scale=colors, legend=None)
+    tooltip = [
+        channel("what:N", title="task"),
+        channel("took:N", title="took"),
+        channel("a:Q", title=f"began ({unit})"),
+        channel("flows:N", title="flows"),
+    ]
+    ended = {"fillOpacity": 0.85, "stroke": "var(--paper)", "strokeWidth": 0.6}
+    stuck = {"fillOpacity": 0.45, "stroke": "var(--drop)", "strokeWidth": 1.6}
+    return [
+        layer(
+            "bars",
+            {"type": "rect", "clip": True, "strokeOpacity": 1, **mark},
+            {**placed, "tooltip": tooltip},
+            name=name,
+            transform=[{"filter": f"datum.stuck {which}"}],
+        )
+        for name, which, mark in (("tasks", "== 0", ended), ("stuck", "> 0", stuck))
+    ]

@@ -8,7 +8,8 @@ from typing import Any, TypeAlias, get_args
 
 from incast import text
 from incast.lab.base import Model, types_in_core
-from incast.quantity import InBase, parse_bytes, parse_depth, parse_rate, parse_span, parse_time
+from incast.lab.quantities import InBase
+from incast.quantity import parse_bytes, parse_depth, parse_rate, parse_span, parse_time
 
 _FORMS: dict[Callable[..., Any], Callable[[float], str]] = {
     parse_time: text.time,

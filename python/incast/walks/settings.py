@@ -19,8 +19,9 @@ from incast.kinds.walk.settings import (
     WalkTailDrop,
 )
 from incast.lab.base import Count, Model
+from incast.lab.quantities import PositiveTime
 from incast.lab.validate import problems, validate
-from incast.quantity import PositiveTime, parse_time
+from incast.quantity import parse_time
 
 _SAMPLE_LEAST_PS = 10**9
 

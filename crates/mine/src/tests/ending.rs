@@ -10,6 +10,7 @@ use proptest::prelude::*;
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
 use units::Time;
+use units::testing::cases;
 
 const LONG: Time = Time::from_secs(2000);
 
@@ -26,6 +27,8 @@ fn run(nodes: usize, seed: u64, far: Option<[u32; 2]>) -> (usize, usize) {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases(64)))]
+
     #[test]
     fn each_pair_opens_one_stream_and_ends_it(seed in any::<u64>(), nodes in 1usize..=6) {
         prop_assert_eq!(run(nodes, seed, None), (nodes * (nodes - 1) / 2, 0));

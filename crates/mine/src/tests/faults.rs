@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use units::Time;
+use units::testing::cases;
 
 const LONG: Time = Time::from_secs(2000);
 
@@ -74,6 +75,8 @@ fn wanted(all: &[Vec<u32>], minimum: u64) -> Vec<Level> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases(100)))]
+
     #[test]
     fn what_goes_wrong_changes_nothing(
         seed in any::<u64>(),

@@ -12,6 +12,7 @@ use mine::transactions::Transactions;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Cursor;
+use units::testing::cases;
 
 /// Few items, so that itemsets are large; some beyond two bytes, some beyond the array of near ones.
 fn item() -> impl Strategy<Value = Item> {
@@ -49,6 +50,8 @@ fn flat(levels: &[Level]) -> BTreeMap<Vec<Item>, u64> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases(100)))]
+
     #[test]
     fn large_itemsets_are_those_of_the_definition(
         database in database(),

@@ -13,8 +13,9 @@ from pydantic import Field, PlainValidator, WithJsonSchema
 from incast.incomplete import by_outcome
 from incast.kinds.job import Columns, Job, Site, Traits
 from incast.lab.base import Kind, Model, Probability, Selector
+from incast.lab.quantities import InBase, PositiveSize, Time
 from incast.metric import Metric
-from incast.quantity import InBase, PositiveSize, Time, parse_bytes, parse_share
+from incast.quantity import parse_bytes, parse_share
 from incast.report.parts import Drawn, Section, Table
 from incast.report.run import Run
 

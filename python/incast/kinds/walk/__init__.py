@@ -24,8 +24,8 @@ from incast.kinds.walk.settings import (
     WalkTailDrop,
 )
 from incast.lab.base import Count, Selector
+from incast.lab.quantities import PositiveTime
 from incast.metric import Metric
-from incast.quantity import PositiveTime
 from incast.report.parts import Drawn, Section, Table
 from incast.report.run import Run
 

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationInfo, field_validator
 
 from incast.lab.base import Count, Model, Probability
-from incast.quantity import PositiveTime, Time, parse_time
+from incast.lab.quantities import PositiveTime, Time
+from incast.quantity import parse_time
 
 _Weight = Annotated[float, Field(gt=0, le=1)]
 _Length = Annotated[float, Field(ge=0, le=1e9)]

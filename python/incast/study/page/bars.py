@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import altair as alt
-
 from incast import text
 from incast.report import charts
 from incast.report.charts import Chart
 from incast.report.parts import Figure, Key
+from incast.report.vega import Spec, channel, layer, layered
 from incast.samples import half_interval, mean
 from incast.study.axes import Cell
 from incast.study.drawings import cells_of, panels_of
@@ -98,10 +97,8 @@ def _chart(
         listed += [_bar(labels[cell], "ours", middle, half, scale)] if middle is not None else []
     columns = {key: [bar[key] for bar in listed] for key in ("label", "who", "y", "low", "high", "end")}
     title = f"{judged.name} ({unit})" if unit else judged.name
-    return Chart(
-        charts.as_spec(_layers(list(dict.fromkeys(labels.values())), title, top / scale, _sides(published))),
-        {"bars": columns},
-    )
+    layers = _layers(list(dict.fromkeys(labels.values())), title, top / scale, _sides(published))
+    return Chart(layered(layers, _HEIGHT), {"bars": columns})
 
 
 def _bar(label: str, who: str, value: float, half: float | None, scale: float) -> dict[str, Any]:
@@ -111,35 +108,29 @@ def _bar(label: str, who: str, value: float, half: float | None, scale: float) -
     return {"label": label, "who": who, **digits}
 
 
-def _layers(labels: list[str], title: str, top: float, sides: Mapping[str, int]) -> alt.LayerChart:
+def _layers(labels: list[str], title: str, top: float, sides: Mapping[str, int]) -> list[Spec]:
     """Bars, their figures above them, and the intervals of ours."""
-    base = alt.Chart(alt.NamedData("bars")).encode(
-        x=alt.X(
-            "label:N",
-            title=None,
-            scale=alt.Scale(domain=labels),
-            axis=alt.Axis(
-                labelAngle=0, labelExpr="split(datum.label, '\\n')", ticks=False, labelOverlap=False
-            ),
-        ),
-        xOffset=alt.XOffset("who:N", scale=alt.Scale(domain=list(sides))),
-        tooltip=[
-            alt.Tooltip("label:N", title="cell"),
-            alt.Tooltip("who:N", title="whose"),
-            alt.Tooltip("y:Q", title=title),
-            alt.Tooltip("low:Q", title="95 % from"),
-            alt.Tooltip("high:Q", title="to"),
+    lines = {"labelExpr": "split(datum.label, '\\n')", "labelOverlap": False}
+    axis = {"labelAngle": 0, **lines, "ticks": False}
+    base = {
+        "x": channel("label:N", title=None, scale={"domain": labels}, axis=axis),
+        "xOffset": channel("who:N", scale={"domain": list(sides)}),
+        "tooltip": [
+            channel("label:N", title="cell"),
+            channel("who:N", title="whose"),
+            channel("y:Q", title=title),
+            channel("low:Q", title="95 % from"),
+            channel("high:Q", title="to"),
         ],
-    )
-    colors = alt.Scale(domain=list(sides), range=[charts.color(c) for c in sides.values()])
-    y = alt.Y("y:Q", title=title, scale=alt.Scale(domain=[0, top], nice=False), axis=alt.Axis(tickCount=4))
-    blocks = base.mark_bar().encode(y=y, color=alt.Color("who:N", scale=colors, legend=None))
-    spans = base.mark_rule(clip=True, color="var(--ink)", strokeWidth=1.2).encode(
-        y=alt.Y("low:Q"), y2=alt.Y2("high:Q")
-    )
-    figures = base.mark_text(dy=-5, fontSize=9, color="var(--soft)").encode(
-        y=alt.Y("end:Q"), text=alt.Text("y:Q", format=".3~g")
-    )
-    spans = spans.transform_filter("datum.low !== null")
-    layers: alt.LayerChart = alt.layer(blocks, spans, figures, width="container", height=_HEIGHT)  # type: ignore[assignment]
-    return layers
+    }
+    colors = {"domain": list(sides), "range": [charts.color(c) for c in sides.values()]}
+    y = channel("y:Q", title=title, scale={"domain": [0, top], "nice": False}, axis={"tickCount": 4})
+    blocks = {**base, "y": y, "color": channel("who:N", scale=colors, legend=None)}
+    spans = {**base, "y": channel("low:Q"), "y2": {"field": "high"}}
+    figures = {**base, "y": channel("end:Q"), "text": channel("y:Q", format=".3~g")}
+    line = {"type": "rule", "clip": True, "color": "var(--ink)", "strokeWidth": 1.2}
+    return [
+        layer("bars", {"type": "bar"}, blocks),
+        layer("bars", line, spans, transform=[{"filter": "datum.low !== null"}]),
+        layer("bars", {"type": "text", "dy": -5, "fontSize": 9, "color": "var(--soft)"}, figures),
+    ]

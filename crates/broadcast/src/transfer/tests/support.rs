@@ -153,7 +153,9 @@ pub fn config(topology: Topology, bytes: u64, chunk: u64) -> Config {
 
 /// Content that is different everywhere.
 pub fn content(bytes: u64) -> Vec<u8> {
-    (0..bytes).map(|at| (at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8).collect()
+    let mut content = vec![0; bytes as usize];
+    blake3::Hasher::new().finalize_xof().fill(&mut content);
+    content
 }
 
 /// How a run ended.
