@@ -32,7 +32,7 @@ def run(scenario: dict[str, Any]) -> Run:
     with tempfile.TemporaryDirectory() as name:
         out = Path(name) / "out"
         checked = _core.check(json.dumps(scenario))
-        outcome: Run = json.loads(_core.run(checked, str(out), False, lambda _: True, linux()))
+        outcome: Run = json.loads(_core.run(checked, str(out), False, lambda _: True, 1, linux()))
         flows = pl.read_parquet(out / "flows" / "*.parquet")
         ports = pl.read_parquet(out / "ports" / "*.parquet")
     unfinished = flows.filter(pl.col("outcome") != "finished").height
