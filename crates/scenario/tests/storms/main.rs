@@ -80,7 +80,7 @@ fn a_run_in_parts_has_the_bytes_of_a_whole_run() {
     let number = |name| env::var(name).ok().map(|text| text.parse().expect("a number"));
     let cases = match number("STORM_CASE") {
         Some(case) => case..case + 1,
-        None => 0..number("STORM_CASES").unwrap_or(6 * FEW),
+        None => 0..number("STORM_CASES").unwrap_or(2 * FEW),
     };
     let (mut cut, mut failed) = (0, Vec::new());
     for case in cases {

@@ -46,7 +46,7 @@ pub fn alike(scenario: &Value) -> usize {
     }
     let whole = shown(whole, pause, records);
     for cut in &cuts {
-        for threads in [1, 2] {
+        for threads in [1, cut.parts().min(3)] {
             let mut parts = Parts::new(cut, (0..cut.parts()).map(|_| build()).collect(), threads);
             let mut records = Records::default();
             let mut pause = Pause::Running;
