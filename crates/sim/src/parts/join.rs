@@ -1,6 +1,7 @@
 //! The whole again out of its parts: samples as they are taken, all totals at the end.
 
-use crate::parts::books::{Books, Guards};
+use crate::parts::books::Books;
+use crate::parts::hall::Guards;
 use crate::parts::meeting::{side_of, unite};
 use crate::records::{FlowSample, Records};
 use crate::run::Sim;

@@ -3,8 +3,9 @@
 
 use crate::endpoint::{Endpoint, Stage, endpoint};
 use crate::flow::Flow;
+use crate::parts::books::Books;
+use crate::parts::hall::Guards;
 use crate::parts::part::{Half, News, Place, UNKNOWN, UNNUMBERED};
-use crate::parts::{Books, Guards};
 use crate::records::{FlowRecord, Outcome, TaskRecord};
 use crate::run::Sim;
 use process::Payload;

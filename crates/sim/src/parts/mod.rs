@@ -12,11 +12,12 @@
 mod books;
 mod crew;
 mod cut;
+mod driver;
+mod hall;
 mod join;
 mod meeting;
 mod part;
 
-pub use books::Parts;
-pub(crate) use books::{Books, Guards};
 pub use cut::Cut;
+pub use driver::Parts;
 pub(crate) use part::{Half, Part, UNNUMBERED};

@@ -2,7 +2,7 @@
 
 use crate::body::{Body, DATAGRAM, Extra};
 use crate::flow::Ending;
-use crate::key::{Kind, key};
+use crate::key::{Kind, key, split};
 use crate::records::FlowRecord;
 use crate::run::Sim;
 use fabric::{Delivery, NodeId, Packet, PortId, Route};
@@ -219,6 +219,46 @@ fn name_outside(me: u8, id: u32) -> u32 {
 /// The part of an endpoint's name, and the endpoint there.
 fn split_name(name: u32) -> (u8, u32) {
     (((name >> SLOT_BITS) - 1) as u8, name & ((1 << SLOT_BITS) - 1))
+}
+
+impl Sim {
+    /// Becomes a part: only its own nodes do anything. What was to happen at set times, for all to do.
+    pub(crate) fn become_part(&mut self, mut part: Part) -> Vec<(Time, u32)> {
+        let mut controls = Vec::new();
+        while let Some(entry) = self.net.outside.wheel.peek() {
+            self.net.outside.wheel.pop();
+            let (kind, index) = split(entry.key());
+            assert_eq!(kind, Kind::Control, "nothing has begun");
+            controls.push((entry.time, index));
+        }
+        for slot in &mut self.processes {
+            if !part.owns(fabric::NodeId(slot.host)) {
+                slot.process = None;
+            }
+        }
+        let ports: Vec<fabric::PortId> = self.net.fabric.ports().collect();
+        for port in ports {
+            let (owner, peer) = self.net.fabric.ends(port);
+            if part.owns(owner) && !part.owns(peer) {
+                self.net.fabric.cut(port, part.ahead);
+                part.cut.push(port);
+                part.there.resize(port.index() + 1, part.me);
+                part.there[port.index()] = part.of[peer.0 as usize];
+            }
+        }
+        let fabric = &self.net.fabric;
+        self.sampler.restrict(|port| part.owns(fabric.ends(port).0), |node| part.owns(node));
+        self.part = Some(Box::new(part));
+        controls
+    }
+
+    /// Does what [`Parts`] has for all parts to do now.
+    pub(crate) fn do_control(&mut self, index: u32) {
+        self.handle(Kind::Control, index);
+        if self.net.outside.news {
+            self.follow_up();
+        }
+    }
 }
 
 impl Sim {
