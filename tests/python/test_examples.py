@@ -53,7 +53,7 @@ def test_five_seeds_prove_that_deep_buffers_and_dctcp_slow_the_demo(tmp_path: Pa
         half = quantile(len(logs) - 1) * stdev(logs) / math.sqrt(len(logs))
         assert tuple(round(math.exp(fmean(logs) + side), 1) for side in (-half, half)) == interval
     # Up to 25 MB in front of one server, at 5 Gb/s.
-    assert min(run["ports"]["wait_p99_ps"] for run in deep) > 40e9
+    assert min(run["ports"]["wait_p99_ps"] for run in deep) > 35e9
 
 
 def test_a_strict_class_passes_a_backup(tmp_path: Path) -> None:

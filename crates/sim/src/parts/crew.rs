@@ -186,6 +186,7 @@ impl Drop for Watch<'_> {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "a thread has to be late")]
 mod tests {
     use super::*;
     use std::time::Duration;

@@ -119,3 +119,36 @@ fn assign(graph: &Graph, parts: usize) -> Vec<u8> {
     }
     of.iter().map(|part| if *part == NOBODY { 0 } else { *part }).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fabric::LinkProps;
+    use fabric::topology::{fat_tree, leaf_spine};
+    use units::Rate;
+
+    const LINK: LinkProps = LinkProps { rate: Rate::from_gbps(10), delay: Time::from_us(1), mtu: 1500 };
+
+    #[test]
+    fn hosts_are_where_their_leaf_is_and_parts_are_alike() {
+        let graph = fat_tree(8, LINK, LINK).unwrap();
+        for parts in [1, 2, 4, 7, 32] {
+            let of = assign(&graph, parts);
+            for link in graph.links().iter().filter(|link| graph.is_host(link.a)) {
+                assert_eq!(of[link.a.0 as usize], of[link.b.0 as usize]);
+            }
+            let size = |part: usize| (0..graph.hosts()).filter(|host| usize::from(of[*host]) == part).count();
+            let sizes: Vec<usize> = (0..parts).map(size).collect();
+            let (least, most) = (sizes.iter().min().unwrap(), sizes.iter().max().unwrap());
+            assert!(*least > 0 && most - least <= 4, "by leaves of four hosts: {sizes:?}");
+        }
+    }
+
+    #[test]
+    fn each_part_has_a_leaf() {
+        let graph = leaf_spine(&[30, 1, 1, 1], 2, 1, LINK, LINK).unwrap();
+        let of = assign(&graph, 4);
+        assert_eq!([0, 30, 31, 32].map(|host: usize| of[host]), [0, 1, 2, 3]);
+        assert_eq!(assign(&graph, 9).iter().max(), Some(&3), "there are four leaves");
+    }
+}

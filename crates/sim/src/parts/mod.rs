@@ -1,7 +1,7 @@
 //! One simulation in several parts, each with the events of its own nodes, on as many threads.
 //!
-//! Each part is a simulation of the whole network, of which only its own nodes do anything. A packet on a link
-//! between two parts is handed over before it arrives, by the least delay of these links. So parts may run
+//! Each part is a simulation of the whole network, of which only its own nodes do anything. A packet on a
+//! link between two parts is handed over before it arrives, by the least delay of these links. So parts may run
 //! for that long without hearing of each other. Then they meet (Chandy and Misra 1979). All that happens is
 //! ordered by the model (`key.rs`), so the outcome is that of the whole, byte for byte.
 //!
