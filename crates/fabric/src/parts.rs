@@ -1,8 +1,8 @@
 //! A network in parts: each part has all ports, and runs those of its own nodes.
 //!
 //! A link between two parts is cut. The part that sends hands a packet over a set time before it arrives,
-//! when its last bit has left. The other part has it on its copy of the port until it arrives there. So each part
-//! may be as far ahead of the others as this time.
+//! when its last bit has left. The other part has it on its copy of the port until it arrives there. So each
+//! part may be as far ahead of the others as this time.
 
 use crate::driver::{Driver, PortEvent};
 use crate::fabric::Fabric;
