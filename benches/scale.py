@@ -53,7 +53,7 @@ def run(k: int, size: int, folder: Path) -> tuple[measure.Cost, int]:
     file, out = folder / "tree.yaml", folder / "out"
     file.write_text(yaml.safe_dump(scenario(k, size)))
     command = [sys.executable, "-m", "incast", "run", str(file), "--out", str(out)]
-    cost = measure.run([*command, "--no-report", "--force", "--json"])
+    cost = measure.run([*command, "--threads", "1", "--no-report", "--force", "--json"])
     return cost, json.loads((out / "summary.json").read_text())["packet_hops"]
 
 
