@@ -81,6 +81,20 @@ def test_the_same_seed_gives_the_same_bytes_at_any_number_of_runs_at_a_time(tmp_
     assert len({run.summary["fingerprint"] for run in (*one.runs, *many.runs)}) == 1
 
 
+def test_the_same_seed_gives_the_same_bytes_at_any_number_of_threads(tmp_path: Path) -> None:
+    far: dict[str, Any] = {"rate": "10Gbps", "delay": "50us"}
+    scenario = {
+        **SMALL,
+        "topology": {"kind": "leaf-spine", "leaves": [4, 4], "spines": 2, "host_link": far, "uplink": far},
+        "jobs": [{"name": "all", "kind": "all-to-all", "size": "100kB"}],
+        "measure": {"interval": "100us", "flows": True},
+    }
+    file = written(tmp_path, scenario)
+    one, two = (incast.run(file, tmp_path / str(threads), threads=threads) for threads in (1, 2))
+    assert contents(tmp_path / "1") == contents(tmp_path / "2")
+    assert one.summary["fingerprint"] == two.summary["fingerprint"]
+
+
 def test_choices_and_seeds(tmp_path: Path) -> None:
     choices = {"fast": {}, "slow": {"topology.host_link.rate": "1Gbps"}}
     result = incast.run(written(tmp_path, {**SMALL, "choices": choices}), tmp_path / "out", seeds=2)
