@@ -1,13 +1,24 @@
 //! Threads that run the parts round by round. A part whose thread does not come, since its processor has
 //! other things to do, is run by the thread that leads.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
-use std::sync::{Condvar, Mutex, PoisonError};
+#[cfg(loom)]
+use loom::{
+    hint::spin_loop,
+    sync::atomic::{AtomicBool, AtomicU64, AtomicUsize},
+    sync::{Condvar, Mutex},
+};
+#[cfg(not(loom))]
+use std::{
+    hint::spin_loop,
+    sync::atomic::{AtomicBool, AtomicU64, AtomicUsize},
+    sync::{Condvar, Mutex},
+};
+use std::{sync::PoisonError, sync::atomic::Ordering::SeqCst};
 
 /// Looks at something that another thread is about to do, before one sleeps: some tens of microseconds.
-const LOOKS: u32 = 2_000;
+const LOOKS: u32 = if cfg!(loom) { 1 } else { 2_000 };
 /// Looks at a part that nobody has begun, before the leader takes it.
-const PATIENCE: u32 = 100;
+const PATIENCE: u32 = if cfg!(loom) { 1 } else { 100 };
 /// After so many rounds in a row in which a thread has not come, the leader goes without the others for some.
 const MISSES: u32 = 4;
 const ROUNDS_ALONE: u32 = 1_000;
@@ -144,7 +155,7 @@ impl Bench {
     }
 
     /// Wakes all who sleep. A thread that is counted among them has looked before, or it has the bed until it
-    /// sleeps.
+    /// sleeps. One that is not yet counted will see what has changed.
     fn wake(&self) {
         if self.sleepers.load(SeqCst) > 0 {
             drop(self.bed.lock());
@@ -169,7 +180,7 @@ impl Lead {
 /// Looks so often whether something is so.
 fn look(times: u32, is_so: impl Fn() -> bool) -> bool {
     (0..times).any(|_| {
-        std::hint::spin_loop();
+        spin_loop();
         is_so()
     })
 }
@@ -185,7 +196,37 @@ impl Drop for Watch<'_> {
     }
 }
 
-#[cfg(test)]
+/// All orders in which the steps of two threads can happen:
+/// `RUSTFLAGS="--cfg loom" cargo test -p incast-sim --lib --release crew`.
+#[cfg(all(test, loom))]
+mod orders {
+    use super::*;
+    use loom::sync::Arc;
+
+    #[test]
+    fn each_part_is_run_once_a_round_and_nobody_sleeps_for_ever() {
+        loom::model(|| {
+            let crew = Arc::new(Crew::new(2, 2));
+            let runs: Arc<[AtomicU64; 2]> = Arc::new([(); 2].map(|()| AtomicU64::new(0)));
+            let run = |runs: &[AtomicU64; 2], part: usize| {
+                runs[part].fetch_add(1, SeqCst);
+            };
+            let follower = {
+                let (crew, runs) = (Arc::clone(&crew), Arc::clone(&runs));
+                loom::thread::spawn(move || crew.follow(1, |part| run(&runs, part)))
+            };
+            let mut lead = Lead::default();
+            for round in 1..=2 {
+                crew.lead(&mut lead, |part| run(&runs, part)).unwrap();
+                assert!(runs.iter().all(|runs| runs.load(SeqCst) == round));
+            }
+            crew.end();
+            follower.join().unwrap();
+        });
+    }
+}
+
+#[cfg(all(test, not(loom)))]
 #[allow(clippy::disallowed_methods, reason = "a thread has to be late")]
 mod tests {
     use super::*;
