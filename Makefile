@@ -93,6 +93,7 @@ bpf: $(BIN)/python
 search: $(VENV)/installed-for-tests
 	PROPTEST_CASES=2000 cargo test --workspace --locked --quiet
 	STORM_CASES=2000 cargo test -p incast-scenario --release --locked --quiet --test storms -- --nocapture
+	RUSTFLAGS="--cfg loom" cargo test -p incast-sim --release --locked --quiet --lib --target-dir target/loom crew
 	$(BIN)/python -m pytest --hypothesis-profile search
 	$(BIN)/python -m pytest tests/python/search_*.py
 	$(BIN)/python -m benches.broadcast.outages --seconds 1,3,30
