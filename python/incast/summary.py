@@ -166,8 +166,10 @@ def _ports(folder: Path) -> dict[str, Any]:
     longest = switches.sort("queue_max_bytes", "port", descending=[True, False]).head(1)
     # Damaged packets are counted on the way in too, but the link lost them, not a switch.
     inbound = int(ports["in_discards"].sum()) - int(ports["corrupted"].sum())
+    # A host's loopback is none of the ports. Runs of earlier versions have no column for it.
+    loopback = scan(folder, "hosts").collect().get_column("drops_loopback", default=pl.Series([0]))
     return {
-        "drops": int(ports["out_discards"].sum()) + inbound,
+        "drops": int(ports["out_discards"].sum()) + inbound + int(loopback.sum()),
         "in_discards": inbound,
         "pauses": int(ports["pause_sent"].sum()),
         "marks": int(ports["marks"].sum()),

@@ -108,6 +108,7 @@ def write_run(
     write_table(folder, "waits", _waits(rng, port_rows))
     write_table(folder, "ports_series", _series(rng, hot, behaviour, end, samples))
     write_table(folder, "flows_series", _windows(flow_rows[:6], end))
+    write_table(folder, "hosts", [{"host": host, "drops_loopback": 0} for host in hosts])
     write_table(folder, "hosts_series", _traffic(hosts, end, samples))
     write_table(
         folder,

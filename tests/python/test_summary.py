@@ -101,6 +101,7 @@ def folder(tmp_path: Path) -> Path:
     write(tmp_path, "walks", [{"job": "none"}])
     write(tmp_path, "flows", flows)
     write(tmp_path, "ports", ports)
+    write(tmp_path, "hosts", [{"host": "a", "drops_loopback": 2}, {"host": "b", "drops_loopback": None}])
     return tmp_path
 
 
@@ -145,7 +146,7 @@ def test_background_is_left_out_of_the_whole(folder: Path) -> None:
 
 def test_figures_of_the_ports(folder: Path) -> None:
     assert figures(folder, "finished", 20 * MS)["ports"] == {
-        "drops": 7,
+        "drops": 9,
         "in_discards": 4,
         "pauses": 6,
         "marks": 3,

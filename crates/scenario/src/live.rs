@@ -188,6 +188,7 @@ fn host<'a>(hosts: &'a [String], report: &Report, crashes: u64) -> rows::Host<'a
         drops_no_route: None,
         drops_down: None,
         drops_no_port: counters.unbound_datagrams,
+        drops_loopback: None,
         retransmits: report.flows.iter().map(|flow| flow.retransmits).sum(),
         retransmitted_bytes: 0,
         timeouts: report.flows.iter().map(|flow| flow.timeouts).sum(),

@@ -286,6 +286,7 @@ impl<'a> Writer<'a> {
                 drops_no_route: Some(record.drops.no_route),
                 drops_down: Some(record.drops.down),
                 drops_no_port: record.drops.no_port,
+                drops_loopback: Some(record.loopback_drops),
                 retransmits: record.retransmits + away(|flow| flow.retransmits, |far| far.retransmits),
                 retransmitted_bytes: record.retransmitted_bytes,
                 timeouts: record.timeouts + away(|flow| flow.timeouts, |far| far.timeouts),

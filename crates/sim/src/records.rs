@@ -162,6 +162,8 @@ pub struct HostRecord {
     pub received_packets: u64,
     /// Packets that it did not send or take.
     pub drops: HostDrops,
+    /// Packets to itself that were discarded on its loopback, which is not among the network's ports.
+    pub loopback_drops: u64,
     /// Segments sent again.
     pub retransmits: u64,
     /// Their data in bytes.

@@ -181,11 +181,14 @@ impl Sim {
     /// Totals of a host.
     pub fn host_record(&mut self, host: u32) -> HostRecord {
         let totals = self.host_sample(host);
+        let (now, loopback) = (self.net.now, self.net.fabric.loopback(NodeId(host)));
+        let loopback_drops = self.net.fabric.counters(now, loopback).discards.total();
         let state = &self.net.hosts[host as usize];
         HostRecord {
             totals,
             received_packets: self.net.taken[host as usize].packets,
             drops: state.drops,
+            loopback_drops,
             retransmits: state.past.retransmits,
             retransmitted_bytes: state.past.retransmitted_bytes,
             timeouts: state.past.timeouts,

@@ -141,7 +141,8 @@ table! {
         /// Their bytes, as in `sent_bytes`.
         received_bytes: U64,
         /// Datagrams that the sender dropped, because no route led to the receiver. Missing on sockets, as
-        /// are the next two. The ports count all others that did not arrive.
+        /// are the next two. The ports count all others that did not arrive, and `hosts.drops_loopback` those
+        /// that a host sent to itself.
         drops_no_route: Nullable<U64>,
         /// Datagrams that arrived while the receiver was down, or waited in it when it crashed.
         drops_down: Nullable<U64>,

@@ -20,6 +20,9 @@ table! {
         drops_down: Nullable<U64>,
         /// Datagrams that arrived for a port that no process had bound.
         drops_no_port: U64,
+        /// Packets to itself that its loopback dropped, because they were larger than the host's MTU. No port
+        /// counts them. Missing on sockets.
+        drops_loopback: Nullable<U64>,
         /// Segments sent again.
         retransmits: U64,
         /// Their data in bytes.

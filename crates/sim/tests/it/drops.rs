@@ -155,6 +155,30 @@ fn what_waits_in_a_host_that_crashes_is_counted() {
     assert_eq!(pair.drops.down, COUNT - pair.received_packets);
 }
 
+/// Sends a datagram of each size from 999 to 1001 bytes to its own host.
+struct Own;
+
+impl Process for Own {
+    fn handle(&mut self, event: Event, cx: &mut dyn Context) {
+        if event == Event::Start {
+            cx.bind(7);
+            for bytes in 999..1002 {
+                cx.send(9, Addr { host: cx.host(), port: 7 }, Payload::Zeros(bytes - 28));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_host_counts_what_is_too_large_for_its_loopback() {
+    let mut sim = Cluster { mtu: 1000, ..cluster(&[]) }.processes(vec![(HostId(0), Box::new(Own))]);
+    run(&mut sim);
+    let pair = sim.datagram_records()[0];
+    assert_eq!((pair.sent_packets, pair.received_packets), (3, 2));
+    assert_eq!([0, 1].map(|host| sim.host_record(host).loopback_drops), [1, 0]);
+    assert_eq!(discarded(&mut sim), 0, "no port of the network has seen it");
+}
+
 #[test]
 fn a_port_counts_datagrams_larger_than_its_mtu() {
     let mut sim = datagrams(&Cluster { mtu: 1000, ..cluster(&[]) }, 7);
