@@ -83,10 +83,12 @@ impl Books {
         self.meet(&mut guards);
         let latest = guards.iter().map(|sim| sim.net.now).max().expect("there are parts");
         self.now = self.now.max(latest);
-        if guards.iter().map(|sim| sim.events).sum::<u64>() >= target {
-            return Some(Pause::Running);
-        }
+        let events = guards.iter().map(|sim| sim.events).sum::<u64>();
         loop {
+            // Samples of a network in which nothing happens count too.
+            if events + self.events >= target {
+                return Some(Pause::Running);
+            }
             let (event, control) = (desk.first(), self.controls.peek().map(|Reverse(control)| *control));
             let next = event.min(control.map_or(Time::MAX, |(at, _)| at));
             if next == Time::MAX {
@@ -141,7 +143,14 @@ impl Books {
         self.events += 1;
         self.fingerprint = self.fingerprint.wrapping_add(mixed(at, key(Kind::Control, index)));
         let control = sims[0].controls[index as usize];
-        if matches!(control, Control::Sample) {
+        let is_sample = matches!(control, Control::Sample);
+        if let Control::Start(job) = control
+            && self.jobs[job as usize].unfinished == 0
+        {
+            // Nobody takes part: chance has drawn no flow.
+            self.finish_job(job, at);
+        }
+        if is_sample {
             self.report_losses(sims);
         }
         for sim in sims.iter_mut() {
@@ -149,26 +158,23 @@ impl Books {
             sim.do_control(index);
         }
         self.meet(sims);
-        match control {
-            Control::Sample => {
-                let mut samples: Vec<Records> =
-                    sims.iter_mut().map(|sim| std::mem::take(&mut sim.records)).collect();
-                if sims[0].sampler.flows {
-                    samples[0].flow_samples.append(&mut sample_flows(sims, at));
-                }
-                self.records.others.add_samples(samples);
-                let more =
-                    sims.iter().any(|sim| !sim.net.outside.wheel.is_empty()) || !self.controls.is_empty();
-                if more {
-                    let interval = sims[0].sampler.interval.expect("sampling has an interval");
-                    self.controls.push(Reverse((at.saturating_add(interval), index)));
-                }
+        if is_sample {
+            self.keep_samples(sims, at);
+            if sims.iter().any(|sim| !sim.net.outside.wheel.is_empty()) || !self.controls.is_empty() {
+                let interval = sims[0].sampler.interval.expect("sampling has an interval");
+                self.controls.push(Reverse((at.saturating_add(interval), index)));
             }
-            Control::Start(job) if self.jobs[job as usize].unfinished == 0 => self.finish_job(job),
-            _ => {}
         }
         self.records.others.events.append(&mut sims[0].records.events);
         sims.iter_mut().for_each(|sim| sim.records.events.clear());
+    }
+
+    fn keep_samples(&mut self, sims: &mut Guards<'_>, at: Time) {
+        let mut samples: Vec<Records> = sims.iter_mut().map(|sim| std::mem::take(&mut sim.records)).collect();
+        if sims[0].sampler.flows {
+            samples[0].flow_samples.append(&mut sample_flows(sims, at));
+        }
+        self.records.others.add_samples(samples);
     }
 
     /// What was lost on links between parts is counted where they begin.
@@ -184,13 +190,12 @@ impl Books {
     }
 
     /// A job is over: the run ends with the last of them.
-    pub(crate) fn finish_job(&mut self, job: u32) {
+    pub(crate) fn finish_job(&mut self, job: u32, at: Time) {
         let book = &mut self.jobs[job as usize];
-        book.last = if book.last == Time::ZERO { self.now } else { book.last };
         if book.background {
             return;
         }
-        book.end = Some(book.last);
+        book.end = Some(at);
         self.jobs_left -= 1;
         if self.jobs_left == 0 {
             let last = self.jobs.iter().filter_map(|job| job.end).max().expect("one has ended");

@@ -132,7 +132,8 @@ impl Books {
         book.unfinished -= 1;
         book.last = book.last.max(at);
         if book.unfinished == 0 {
-            self.finish_job(job);
+            let last = book.last;
+            self.finish_job(job, last);
         }
     }
 }

@@ -252,16 +252,14 @@ impl Sim {
         controls
     }
 
-    /// Does what [`Parts`] has for all parts to do now.
+    /// A job starts, a fault strikes or samples are taken, in all parts at once.
     pub(crate) fn do_control(&mut self, index: u32) {
         self.handle(Kind::Control, index);
         if self.net.outside.news {
             self.follow_up();
         }
     }
-}
 
-impl Sim {
     /// Hands a packet to the part at the far end of `port`.
     #[cold]
     pub(crate) fn hand_over(&mut self, port: PortId, delivery: Delivery) {

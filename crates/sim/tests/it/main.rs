@@ -5,6 +5,7 @@ mod conservation;
 mod drops;
 mod hosts;
 mod outsiders;
+mod parts;
 mod receive;
 mod streams;
 mod support;
