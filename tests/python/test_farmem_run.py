@@ -468,7 +468,7 @@ def test_a_request_to_end_while_all_memory_is_local_ends_all(
         start_new_session=True,
     ) as process:
         end = time.monotonic() + 60
-        while not up.exists() and time.monotonic() < end:
+        while not (up.exists() and up.read_text()) and time.monotonic() < end:
             time.sleep(0.05)
         # Ctrl-C reaches the program too, the others only this process.
         (os.killpg if number == signal.SIGINT else os.kill)(process.pid, number)
