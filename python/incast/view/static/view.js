@@ -168,15 +168,17 @@ class View {
 
   // Sets what all panes share: the length of time, and the scale of levels of those that have the same.
   arrange() {
-    this.end = Math.max(...this.panes.map((pane) => pane.end));
+    // A run that is being loaded, or is gone for now, may seem shorter than it is.
+    const settled = !this.loading && this.panes.every((pane) => pane.ready);
+    const end = Math.max(...this.panes.map((pane) => pane.end));
+    this.end = settled ? end : Math.max(end, this.end ?? 0);
+    if (settled) this.state.time = Math.min(this.state.time, end);
     const ready = this.panes.filter((pane) => pane.ready);
     const alike = Map.groupBy(ready, (pane) => pane.scaleName);
     this.levelMax = new Map([...alike.values()].flatMap((panes) => {
       const most = Math.max(...panes.map((pane) => pane.levelMax));
       return panes.map((pane) => [pane, most]);
     }));
-    // A run that is being loaded, or is gone for now, may seem shorter than it is.
-    if (!this.loading && this.panes.every((pane) => pane.ready)) this.state.time = Math.min(this.state.time, this.end);
     for (const pane of this.panes) pane.scale(this.end, this.levelMax.get(pane));
     this.draw();
     this.describe();
