@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from incast import text
-from incast.folder import scan
+from incast.folder import scan, scan_parts
 from incast.frames import quantile, rows, whole
 from incast.incomplete import STUCK, completion
 from incast.kinds import KINDS, traits
@@ -35,13 +35,12 @@ def figures(folder: Path, end: str, end_ps: int) -> dict[str, Any]:
     jobs = scan(folder, "jobs").with_columns(pl.col("job", "kind", "outcome").cast(pl.String)).collect()
     kinds = dict(jobs.select("job", "kind").iter_rows())
     own = {name: found for kind in set(kinds.values()) for name, found in KINDS[kind].figures(folder).items()}
-    flows = scan(folder, "flows").with_columns(pl.col("job").cast(pl.String), fct=_FCT)
     missed = _incomplete(jobs, folder, end, end_ps)
     failed = [each["job"] for each in missed]
-    flows = flows.with_columns(fct=completion(failed))
-    by_job = {row.pop("job"): row for row in rows(flows.group_by("job").agg(*_FLOW_FIGURES))}
+    flows = _flows(folder, list(kinds), failed)
+    by_job = {name: _figures(flows, [name]) for name in flows["job"].unique().drop_nulls()}
     first_groups = {name: traits(kind).first_group for name, kind in kinds.items() if traits(kind).group}
-    groups = _groups(flows, first_groups, failed)
+    groups = _groups(folder, first_groups, failed)
     datagrams = scan(folder, "datagrams").with_columns(pl.col("job").cast(pl.String))
     arrived = {
         row["job"]: row["received_bytes"]
@@ -66,7 +65,7 @@ def figures(folder: Path, end: str, end_ps: int) -> dict[str, Any]:
             }
             for job in jobs.iter_rows(named=True)
         },
-        "flows": _all_flows(flows.filter(pl.col("job").is_in(timed)), groups),
+        "flows": _all_flows(_figures(flows, timed), groups),
         "ports": _ports(folder),
         **_unfinished(folder),
     }
@@ -97,12 +96,13 @@ def _unfinished(folder: Path) -> dict[str, Any]:
     return {"unfinished_tasks": {"count": count, "first": rows(listed)}}
 
 
+_FLOWS = ("fct", "finished", "retransmits", "timeouts")
 _FLOW_FIGURES = (
     pl.col("fct").mean().alias("mean"),
     quantile("fct", 0.5).alias("p50"),
     quantile("fct", 0.99).alias("p99"),
     pl.col("fct").max().alias("max"),
-    (~_FINISHED).sum().alias("unfinished"),
+    (~pl.col("finished")).sum().alias("unfinished"),
     pl.len().alias("count"),
     pl.col("retransmits").sum(),
     pl.col("timeouts").sum(),
@@ -115,7 +115,24 @@ _GROUP_FIGURES = (
 )
 
 
-def _groups(flows: pl.LazyFrame, first: Mapping[str, int], failed: list[str]) -> pl.LazyFrame:
+def _flows(folder: Path, jobs: list[str], failed: list[str]) -> pl.DataFrame:
+    """What figures need of each flow: little, and read part by part, as there may be millions."""
+    parts = (
+        part.with_columns(pl.col("job").cast(pl.String), fct=_FCT, finished=_FINISHED)
+        .with_columns(completion(failed))
+        .select(pl.col("job").cast(pl.Enum(jobs), strict=False), *_FLOWS)
+        .collect()
+        for part in scan_parts(folder, "flows")
+    )
+    return pl.concat(parts)
+
+
+def _figures(flows: pl.DataFrame, jobs: list[str]) -> dict[str, Any]:
+    """The figures of the flows of these jobs. Grouping by the job would copy all columns."""
+    return flows.lazy().filter(pl.col("job").is_in(jobs)).select(*_FLOW_FIGURES).collect().row(0, named=True)
+
+
+def _groups(folder: Path, first: Mapping[str, int], failed: list[str]) -> pl.LazyFrame:
     """How long the groups of these jobs took (a coflow, a round, a receiver), if all their flows finished.
 
     A job's groups begin with its `first`. Of jobs that `failed`, the others count as endless.
@@ -124,8 +141,14 @@ def _groups(flows: pl.LazyFrame, first: Mapping[str, int], failed: list[str]) ->
         list(first), list(first.values()), default=None, return_dtype=pl.UInt64
     )
     span = (pl.col("end_ps").max() - pl.col("start_ps").min()).cast(pl.Float64)
-    groups = flows.filter(pl.col("group").fill_null(0) >= least).group_by("job", "group")
-    known = groups.agg(span=pl.when(_FINISHED.all()).then(span))
+    parts = (
+        part.select(pl.col("job").cast(pl.String), "group", "start_ps", "end_ps", finished=_FINISHED)
+        .filter(pl.col("group").fill_null(0) >= least)
+        .collect()
+        for part in scan_parts(folder, "flows")
+    )
+    groups = pl.concat(parts).lazy().group_by("job", "group")
+    known = groups.agg(span=pl.when(pl.col("finished").all()).then(span))
     endless = pl.when(pl.col("job").is_in(failed)).then(float("inf"))
     return known.with_columns(pl.col("span").fill_null(endless)).drop_nulls("span")
 
@@ -153,8 +176,7 @@ def _completion(flows: dict[str, Any]) -> dict[str, Any]:
     return {f"fct_{key}_ps": whole(flows.get(key)) for key in ("mean", "p50", "p99", "max")}
 
 
-def _all_flows(flows: pl.LazyFrame, groups: pl.LazyFrame) -> dict[str, Any]:
-    row = flows.select(*_FLOW_FIGURES).collect().row(0, named=True)
+def _all_flows(row: dict[str, Any], groups: pl.LazyFrame) -> dict[str, Any]:
     group_mean = groups.select(pl.col("span").mean()).collect().item()
     rest = {key: row[key] for key in ("unfinished", "count", "retransmits", "timeouts")}
     return {"group_mean_ps": whole(group_mean), **_completion(row), **rest}
