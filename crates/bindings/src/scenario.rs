@@ -99,8 +99,12 @@ impl Checked {
 /// Reads a scenario; refuses one that can't run.
 #[pyfunction]
 fn check(py: Python<'_>, scenario: String) -> PyResult<Checked> {
-    let checked = py.detach(|| scenario::check(&scenario)).map_err(refused)?;
-    Ok(Checked { text: scenario, scenario: checked })
+    let checked = py.detach(|| {
+        let checked = scenario::check(&scenario);
+        sys::heap::give_back();
+        checked
+    });
+    Ok(Checked { scenario: checked.map_err(refused)?, text: scenario })
 }
 
 /// Runs a scenario into a folder, on so many threads at most. `progress` gets a mapping and answers whether
@@ -148,6 +152,8 @@ fn run(
         let outcome = run(&mut |now| !due.is() || tell(&mut raised.borrow_mut(), now));
         (raised.into_inner(), outcome)
     });
+    // Figures are computed next, which takes memory too.
+    py.detach(sys::heap::give_back);
     match (raised, outcome) {
         (Some(error), _) => Err(error),
         (None, Ok(outcome)) => json(&outcome),
