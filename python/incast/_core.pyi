@@ -1,6 +1,6 @@
 """The Rust core; see crates/bindings."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ def parse_coflows(text: bytes) -> list[tuple[int, int, list[int], list[tuple[int
 def parse_sizes(text: str) -> list[tuple[int, float]]: ...
 def published_sizes(name: str) -> list[tuple[int, float]]: ...
 def check_sizes(points: list[tuple[int, float]]) -> None: ...
+def pack_flows(flows: Iterable[tuple[int, str, str, int, int]]) -> tuple[list[str], str]: ...
+def packed_bytes(rows: str) -> int: ...
 
 class RunError(Exception):
     """A run that began and failed."""

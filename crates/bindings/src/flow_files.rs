@@ -1,10 +1,11 @@
-//! Coflow traces and flow size distributions, read by the `traffic` crate.
+//! Coflow traces and flow size distributions, read by the `traffic` crate, and the flows that it packs.
 
 use crate::invalid;
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use traffic::{Cdf, coflow, sizes};
+use traffic::{Cdf, Flow, Flows, coflow, flows, sizes};
+use units::Time;
 
 create_exception!(
     _core,
@@ -22,7 +23,28 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(parse_coflows, module)?)?;
     module.add_function(wrap_pyfunction!(parse_sizes, module)?)?;
     module.add_function(wrap_pyfunction!(published_sizes, module)?)?;
-    module.add_function(wrap_pyfunction!(check_sizes, module)?)
+    module.add_function(wrap_pyfunction!(check_sizes, module)?)?;
+    module.add_function(wrap_pyfunction!(pack_flows, module)?)?;
+    module.add_function(wrap_pyfunction!(packed_bytes, module)?)
+}
+
+/// Flows as a scenario has them: their hosts, each once, and the text of all the rest, sorted by time. Takes
+/// tuples of time in picoseconds, sender, receiver, bytes and group.
+#[pyfunction]
+fn pack_flows(flows: &Bound<'_, PyAny>) -> PyResult<(Vec<String>, String)> {
+    let flow = |flow: PyResult<Bound<'_, PyAny>>| {
+        let (at, from, to, bytes, group) = flow?.extract()?;
+        Ok(Flow { at: Time::from_ps(at), from, to, bytes, group })
+    };
+    let packed = flows.try_iter()?.map(flow).collect::<PyResult<Flows<String>>>()?.sorted();
+    let (hosts, rows) = packed.packed();
+    Ok((hosts.to_vec(), rows.to_owned()))
+}
+
+/// Bytes of all the flows of such a text.
+#[pyfunction]
+fn packed_bytes(rows: &str) -> PyResult<u64> {
+    flows::bytes(rows).ok_or_else(|| invalid("these are no packed flows"))
 }
 
 /// The coflows of a trace in the FB2010 format.

@@ -11,7 +11,7 @@ use crate::rows::Tables;
 use crate::table::{PART_ROWS, unfinished_name};
 use serde::Serialize;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 /// Makes a folder recognisable as a run's.
@@ -109,15 +109,15 @@ impl RunFolder {
     fn write_json(&self, name: &str, value: &impl Serialize) -> Result<(), Error> {
         let file = self.path.join(name);
         let unfinished = self.path.join(unfinished_name(name));
-        let written = serde_json::to_vec_pretty(value).map_err(io::Error::from).and_then(|mut text| {
-            text.push(b'\n');
-            let mut out = File::create(&unfinished)?;
-            out.write_all(&text)?;
-            out.sync_all()?;
+        let write = || {
+            let mut out = BufWriter::new(File::create(&unfinished)?);
+            serde_json::to_writer_pretty(&mut out, value)?;
+            out.write_all(b"\n")?;
+            out.into_inner()?.sync_all()?;
             fs::rename(&unfinished, &file)?;
             File::open(&self.path)?.sync_all()
-        });
-        written.map_err(|source| {
+        };
+        write().map_err(|source: io::Error| {
             // Best effort: what matters is that the write failed.
             let _ = fs::remove_file(&unfinished);
             Error::io(&file, Kept::Nothing, source)

@@ -48,7 +48,7 @@ fn peers(mut plan: Plan, parallel: usize, port: u16) -> Processes {
     let members: BTreeSet<HostId> = receivers.chain(plan.keys().copied()).collect();
     let peer = |host| {
         let flows = plan.remove(&host).unwrap_or_default();
-        (host, Box::new(Peer::new(port, Source::new(flows, parallel, port))) as Box<dyn Process>)
+        (host, Box::new(Peer::new(port, Source::new(&flows, parallel, port))) as Box<dyn Process>)
     };
     members.into_iter().map(peer).collect()
 }

@@ -57,7 +57,7 @@ impl Job {
                 members.iter().for_each(|host| volumes.add(*host, *host, bytes));
             }
             Job::Replay(Replay { flows }) => {
-                flows.iter().for_each(|flow| volumes.add(flow.from, flow.to, flow.bytes as f64));
+                flows.iter().for_each(|flow| volumes.add(*flow.from, *flow.to, flow.bytes as f64));
             }
             Job::Coflows(Coflows { coflows }) => coflows.iter().for_each(|coflow| {
                 for (to, bytes) in &coflow.reducers {
@@ -73,7 +73,7 @@ impl Job {
         match self {
             Job::Bulk(Bulk { pairs, .. }) => known_pairs(pairs, hosts),
             Job::Incast(Incast { senders, receiver, rounds, .. }) => {
-                not_empty("senders", senders)?;
+                not_empty("senders", senders.len())?;
                 distinct("senders", senders, hosts)?;
                 known(*receiver, hosts)?;
                 positive("rounds", u64::from(*rounds))?;
@@ -102,8 +102,8 @@ impl Job {
                 few(duration.as_ps() as f64 / crate::plan::mean_gap_ps(rate, &sizes, *load))
             }
             Job::Replay(Replay { flows }) => {
-                not_empty("flows", flows)?;
-                flows.iter().try_for_each(|flow| known(flow.from, hosts).and(known(flow.to, hosts)))?;
+                not_empty("flows", flows.len())?;
+                flows.iter().try_for_each(|flow| known(*flow.from, hosts).and(known(*flow.to, hosts)))?;
                 few(flows.len() as f64)
             }
             Job::Coflows(Coflows { coflows }) => check_coflows(coflows, hosts),
@@ -128,10 +128,10 @@ pub(crate) fn total_rate(members: &[HostId], hosts: &[HostInfo]) -> Rate {
 }
 
 fn check_coflows(coflows: &[Coflow<HostId>], hosts: &[HostInfo]) -> Result<(), Problem> {
-    not_empty("coflows", coflows)?;
+    not_empty("coflows", coflows.len())?;
     for coflow in coflows {
-        not_empty("mappers", &coflow.mappers)?;
-        not_empty("reducers", &coflow.reducers)?;
+        not_empty("mappers", coflow.mappers.len())?;
+        not_empty("reducers", coflow.reducers.len())?;
         coflow.mappers.iter().try_for_each(|host| known(*host, hosts))?;
         coflow.reducers.iter().try_for_each(|(host, _)| known(*host, hosts))?;
     }
@@ -173,8 +173,8 @@ fn positive(field: &'static str, n: u64) -> Result<(), Problem> {
     if n == 0 { Err(Problem::new(field, "zero: it must be above zero")) } else { Ok(()) }
 }
 
-fn not_empty<T>(field: &'static str, list: &[T]) -> Result<(), Problem> {
-    if list.is_empty() { Err(Problem::new(field, "empty: at least one entry is needed")) } else { Ok(()) }
+fn not_empty(field: &'static str, entries: usize) -> Result<(), Problem> {
+    if entries == 0 { Err(Problem::new(field, "empty: at least one entry is needed")) } else { Ok(()) }
 }
 
 fn known(host: HostId, hosts: &[HostInfo]) -> Result<(), Problem> {
@@ -186,7 +186,7 @@ fn known(host: HostId, hosts: &[HostInfo]) -> Result<(), Problem> {
 }
 
 fn known_pairs(pairs: &[(HostId, HostId)], hosts: &[HostInfo]) -> Result<(), Problem> {
-    not_empty("pairs", pairs)?;
+    not_empty("pairs", pairs.len())?;
     pairs.iter().try_for_each(|(from, to)| known(*from, hosts).and(known(*to, hosts)))
 }
 

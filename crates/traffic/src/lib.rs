@@ -32,6 +32,7 @@ mod background;
 mod build;
 pub mod coflow;
 mod draw;
+pub mod flows;
 mod incast;
 mod job;
 mod peer;
@@ -44,9 +45,9 @@ mod stream;
 
 pub use build::{Processes, build};
 pub use coflow::Coflow;
+pub use flows::{Flow, Flows};
 pub use job::{FLOWS_MAX, HostInfo};
 pub use settings::{
-    AllToAll, Background, Bulk, Carrier, Coflows, Flow, Incast, Job, Load, Model, Named, Order, Permutation,
-    Replay,
+    AllToAll, Background, Bulk, Carrier, Coflows, Incast, Job, Load, Model, Named, Order, Permutation, Replay,
 };
 pub use sizes::Cdf;

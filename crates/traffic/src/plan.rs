@@ -2,7 +2,7 @@
 //!
 //! A plan says nothing of how flows are carried out; `source` does that.
 
-use crate::{Cdf, Coflow, Flow, Order, draw};
+use crate::{Cdf, Coflow, Flow, Flows, Order, draw};
 use process::HostId;
 use rand::{Rng, RngExt};
 use std::collections::BTreeMap;
@@ -95,9 +95,9 @@ pub fn load(hosts: &[HostId], rate: Rate, sizes: &Cdf, load: f64, duration: Time
 }
 
 /// The given flows, sorted; those of one time stay in the order given.
-pub fn replay(flows: &[Flow]) -> Plan {
+pub fn replay(flows: &Flows) -> Plan {
     let mut plan = Plan::new();
-    for &Flow { at, from, to, bytes, group } in flows {
+    for Flow { at, from: &from, to: &to, bytes, group } in flows.iter() {
         plan.entry(from).or_default().push(Planned { at, to, bytes, group });
     }
     sorted(plan)

@@ -1,6 +1,6 @@
 //! The settings of the generic jobs: hosts are named by text as they are read, and by number once placed.
 
-use crate::Coflow;
+use crate::{Coflow, Flows};
 use process::{HostId, Hosts};
 use serde::{Deserialize, Serialize};
 use units::{Problem, Rate, Time};
@@ -23,33 +23,6 @@ pub enum Order {
     Rotated,
     /// All begin with the first host.
     Same,
-}
-
-/// A flow to replay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Flow<H = HostId> {
-    /// When it begins, since the job's start.
-    pub at: Time,
-    /// Sender.
-    pub from: H,
-    /// Receiver.
-    pub to: H,
-    /// Size in bytes.
-    pub bytes: u64,
-    /// Ties flows together.
-    pub group: u64,
-}
-
-impl Flow<String> {
-    /// The flow between the hosts that it names.
-    ///
-    /// # Errors
-    /// The first name that no host has.
-    pub fn place(&self, hosts: &dyn Hosts) -> Result<Flow, Problem> {
-        let (from, to) = (hosts.one(&self.from, "from")?, hosts.one(&self.to, "to")?);
-        Ok(Flow { at: self.at, from, to, bytes: self.bytes, group: self.group })
-    }
 }
 
 /// How background traffic is modelled.
@@ -129,10 +102,10 @@ pub struct Load<H = HostId> {
 
 /// A list of flows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, bound(deserialize = "Flows<H>: Deserialize<'de>"))]
 pub struct Replay<H = HostId> {
     /// The flows, in any order.
-    pub flows: Vec<Flow<H>>,
+    pub flows: Flows<H>,
 }
 
 /// Every mapper of a coflow sends each of its reducers a part at the same time.
@@ -225,13 +198,16 @@ impl Named for Load<String> {
 
 impl Named for Replay<String> {
     fn place(&self, hosts: &dyn Hosts) -> Result<Job, Problem> {
-        Ok(Job::Replay(Replay { flows: each(&self.flows, "flows", |flow| flow.place(hosts))? }))
+        Ok(Job::Replay(Replay { flows: self.flows.place(hosts)? }))
     }
 }
 
 impl Named for Coflows<String> {
     fn place(&self, hosts: &dyn Hosts) -> Result<Job, Problem> {
-        Ok(Job::Coflows(Coflows { coflows: each(&self.coflows, "coflows", |coflow| coflow.on(hosts))? }))
+        let coflow =
+            |(i, coflow): (_, &Coflow<_>)| coflow.on(hosts).map_err(|error| error.within(("coflows", i)));
+        let coflows: Result<_, _> = self.coflows.iter().enumerate().map(coflow).collect();
+        Ok(Job::Coflows(Coflows { coflows: coflows? }))
     }
 }
 
@@ -250,13 +226,4 @@ fn pairs(hosts: &dyn Hosts, pairs: &[(String, String)]) -> Result<Vec<(HostId, H
         Ok((end(0, from)?, end(1, to)?))
     };
     pairs.iter().enumerate().map(pair).collect()
-}
-
-fn each<T, U>(
-    items: &[T],
-    field: &'static str,
-    one: impl Fn(&T) -> Result<U, Problem>,
-) -> Result<Vec<U>, Problem> {
-    let item = |(i, item)| one(item).map_err(|error| error.within((field, i)));
-    items.iter().enumerate().map(item).collect()
 }

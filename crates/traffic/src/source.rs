@@ -1,5 +1,7 @@
 //! The sending side of a host: opens each planned flow at its time, and sees it through.
 
+use crate::Flow;
+use crate::flows::{Cursor, Rows};
 use crate::plan::Planned;
 use crate::stream::{self, Outgoing};
 use process::{Addr, Context, Event, HostId, StreamId};
@@ -21,8 +23,10 @@ struct Open {
 #[derive(Debug)]
 pub(crate) struct Source {
     port: u16,
-    plan: Vec<Planned>,
-    next: usize,
+    /// The flows yet to come after `next`.
+    plan: Rows,
+    read: Cursor,
+    next: Option<Flow<u32>>,
     /// Flows that may be open at a time.
     parallel: usize,
     /// In the order of their opening, which is that of their numbers.
@@ -35,11 +39,18 @@ pub(crate) struct Source {
 
 impl Source {
     /// A source of `plan`'s flows to `port`, with at most `parallel` open at a time.
-    pub fn new(plan: Vec<Planned>, parallel: usize, port: u16) -> Source {
+    pub fn new(plan: &[Planned], parallel: usize, port: u16) -> Source {
+        let mut rows = Rows::new();
+        for &Planned { at, to, bytes, group } in plan {
+            rows.push(Flow { at, from: 0, to: to.0, bytes, group });
+        }
+        rows.shrink_to_fit();
+        let mut read = Cursor::START;
         Source {
             port,
-            plan,
-            next: 0,
+            next: read.next(&rows),
+            plan: rows,
+            read,
             parallel,
             open: Vec::new(),
             begun: None,
@@ -103,8 +114,9 @@ impl Source {
     /// Opens what is due, sets the timer for what is not, and finishes after the last flow.
     fn go_on(&mut self, cx: &mut dyn Context) {
         let Some(begun) = self.begun else { return };
-        while self.open.len() < self.parallel && self.next < self.plan.len() {
-            let flow = self.plan[self.next];
+        while self.open.len() < self.parallel
+            && let Some(flow) = self.next
+        {
             let due = begun.saturating_add(flow.at);
             let wait = due.saturating_sub(cx.now());
             if wait > Time::ZERO {
@@ -114,17 +126,18 @@ impl Source {
                 }
                 return;
             }
-            self.next += 1;
+            self.next = self.read.next(&self.plan);
             self.send(flow, cx);
         }
-        if self.next == self.plan.len() && self.open.is_empty() && !self.finished {
+        if self.next.is_none() && self.open.is_empty() && !self.finished {
             self.finished = true;
             cx.finish();
         }
     }
 
-    fn send(&mut self, flow: Planned, cx: &mut dyn Context) {
-        let stream = cx.open(Addr { host: flow.to, port: self.port }, flow.group);
+    fn send(&mut self, flow: Flow<u32>, cx: &mut dyn Context) {
+        let to = HostId(flow.to);
+        let stream = cx.open(Addr { host: to, port: self.port }, flow.group);
         // A receiver has nothing to say but the end: what it says is dropped.
         cx.drain(stream);
         let outgoing = Outgoing::begin(process::Payload::Zeros(flow.bytes), stream, cx);
@@ -133,6 +146,6 @@ impl Source {
             self.open.reserve_exact(1);
         }
         let at = self.find(stream).unwrap_or_else(|at| at);
-        self.open.insert(at, Open { stream, to: flow.to, outgoing });
+        self.open.insert(at, Open { stream, to, outgoing });
     }
 }

@@ -8,7 +8,7 @@ Coflow traces are read by the core (crates/traffic/src/coflow.rs).
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +28,7 @@ from incast.quantity import parse_bytes, parse_time, parse_whole
 
 FILE_BYTES_MAX = 256_000_000
 _ROWS_MAX = 10_000_000
+_ROWS_AT_A_TIME = 10_000
 _SHOWN = 5
 
 _TIMES = {"at": "", "at_ps": "ps", "at_ns": "ns", "at_us": "us", "at_ms": "ms", "at_s": "s"}
@@ -80,18 +81,17 @@ class FlowFile:
             return []
         return [Coflow(*coflow) for coflow in coflows]
 
-    def flows(self) -> list[Flow]:
-        """The flows of a list, in the file's order."""
+    def flows(self) -> Iterator[Flow]:
+        """The flows of a list, in the file's order; after the last one, notes what is wrong with the file."""
         if self._size() is None:
-            return []
+            return
 
         try:
-            return self._read(self._table())
+            yield from self._read(self._table())
         except (*DAMAGED, OSError, ValueError) as error:
             line = self._ragged_line()
             said = "more columns than in line 1" if line else why(error)
             self.problem(f"not readable as a table: {said}", line)
-            return []
 
     def sizes(self) -> list[tuple[int, float]]:
         """The points of a size distribution in a text file."""
@@ -150,53 +150,45 @@ class FlowFile:
                 return next((reader.line_num for row in reader if len(row) > columns), None)
         return None
 
-    def _read(self, table: pl.DataFrame) -> list[Flow]:
+    def _read(self, table: pl.DataFrame) -> Iterator[Flow]:
         if table.height == 0:
             self.problem("the trace is empty: at least one flow is needed")
         if table.height > _ROWS_MAX:
             self.problem(f"{table.height} flows are too many: at most {_ROWS_MAX} are allowed")
-            return []
+            return
         for kinds in (_TIMES, _SIZES):
             if len(several := [name for name in kinds if name in table.columns]) > 1:
                 self.problem(f"the columns {allowed(several)} say the same: one is expected", 1)
-                return []
+                return
         time = next((name for name in _TIMES if name in table.columns), None)
         size = next((name for name in _SIZES if name in table.columns), None)
         absent = [name for name in ("from", "to") if name not in table.columns]
         if time is None or size is None or absent:
             needed = "at (or at_ps … at_s), from, to, size (or bytes), and perhaps group"
             self.problem(f"the columns {needed} are expected, found {allowed(table.columns)}", 1)
-            return []
+            return
+        group = [name for name in ("group",) if name in table.columns]
+        table = _texts(table.select(time, "from", "to", size, *group))
         wrong: dict[int, str] = {}
-        times = self._column(table[time], _TIMES[time], parse_time, wrong)
-        sizes = self._column(table[size], _SIZES[size], _positive, wrong)
-        groups = [0] * table.height
-        if "group" in table.columns:
-            groups = self._column(table["group"], "", _group, wrong)
-        ends = [[text or "" for text in _texts(table[name])] for name in ("from", "to")]
+        for first in range(0, table.height, _ROWS_AT_A_TIME):
+            rows = table.slice(first, _ROWS_AT_A_TIME)
+            yield from self._rows(rows, first, (_TIMES[time], _SIZES[size]), wrong)
         self._report(wrong)
-        lines = range(self._line(0), self._line(table.height))
-        rows = zip(times, *ends, sizes, groups, lines, strict=True)
-        return [Flow(*row) for number, row in enumerate(rows) if number not in wrong]
 
-    def _column(
-        self, column: pl.Series, unit: str, parse: Callable[[str], int], wrong: dict[int, str]
-    ) -> list[int]:
-        """The column's numbers in base units; `wrong` gets what is wrong in which row."""
-        values: dict[str | None, int] = {}
-        errors: dict[str | None, str] = {}
-        texts = _texts(column)
-        for text in set(texts):
-            try:
-                values[text] = parse((text or "").strip() + unit)
-            except ValueError as error:
-                values[text] = 0
-                errors[text] = f"{column.name}: {error}" if text else f"{column.name}: is missing"
-        if errors:
-            for number, text in enumerate(texts):
-                if text in errors:
-                    wrong.setdefault(number, errors[text])
-        return [values[text] for text in texts]
+    def _rows(
+        self, rows: pl.DataFrame, first: int, units: tuple[str, str], wrong: dict[int, str]
+    ) -> Iterator[Flow]:
+        """The flows of a part of the table; `wrong` gets what is wrong in which row, counted from `first`."""
+        at, source, sink, size, *group = rows
+        found: dict[int, str] = {}
+        times = _numbers(at, units[0], parse_time, found)
+        sizes = _numbers(size, units[1], _positive, found)
+        groups = _numbers(group[0], "", _group, found) if group else [0] * rows.height
+        ends = [[text or "" for text in column.to_list()] for column in (source, sink)]
+        wrong |= {first + number: message for number, message in found.items()}
+        lines = range(self._line(first), self._line(first + rows.height))
+        listed = enumerate(zip(times, *ends, sizes, groups, lines, strict=True))
+        return (Flow(*row) for number, row in listed if number not in found)
 
     def _report(self, wrong: dict[int, str]) -> None:
         for number in sorted(wrong)[:_SHOWN]:
@@ -209,13 +201,34 @@ class FlowFile:
         return number + (2 if self.path.suffix.lower() == ".csv" else 1)
 
 
-def _texts(column: pl.Series) -> list[str | None]:
-    if column.dtype.is_float():
-        return [None if value is None else f"{value:.12f}" for value in column]
+def _texts(table: pl.DataFrame) -> pl.DataFrame:
+    """All columns as text."""
     import polars as pl
 
-    texts: list[str | None] = column.cast(pl.String).to_list()
-    return texts
+    return table.select(
+        pl.Series(name, [None if value is None else f"{value:.12f}" for value in table[name]], pl.String)
+        if table.schema[name].is_float()
+        else pl.col(name).cast(pl.String)
+        for name in table.columns
+    )
+
+
+def _numbers(column: pl.Series, unit: str, parse: Callable[[str], int], wrong: dict[int, str]) -> list[int]:
+    """The column's numbers in base units; `wrong` gets what is wrong in which row."""
+    values: dict[str | None, int] = {}
+    errors: dict[str | None, str] = {}
+    texts = column.to_list()
+    for text in set(texts):
+        try:
+            values[text] = parse((text or "").strip() + unit)
+        except ValueError as error:
+            values[text] = 0
+            errors[text] = f"{column.name}: {error}" if text else f"{column.name}: is missing"
+    if errors:
+        for number, text in enumerate(texts):
+            if text in errors:
+                wrong.setdefault(number, errors[text])
+    return [values[text] for text in texts]
 
 
 def _positive(text: str) -> int:

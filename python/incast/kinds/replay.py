@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
+from incast import _core
 from incast.hints import unknown
 from incast.kinds.job import Job, Site, Traits
 from incast.lab.base import Count, Model, Selector
@@ -33,6 +34,8 @@ class ReplayFlow(Model):
 
 
 _Scale = Annotated[float, Field(gt=0, le=1e9)]
+_SHOWN = 5
+"""So many lines of a trace are named where the same is wrong."""
 
 
 class _Trace(Job):
@@ -47,12 +50,12 @@ class _Trace(Job):
     place: Selector = "*"
     """The hosts that the trace's numbers stand for, in order; more numbers than hosts wrap around."""
 
-    def _check_scales(self, site: Site, entries: list[dict[str, Any]], sizes: list[int]) -> None:
-        last = parse_time(self.start) + max((entry["at"] for entry in entries), default=0)
-        if last > TIME_MAX:
+    def _check_scales(self, site: Site, last: int, largest: int) -> None:
+        """Notes an entry that begins too late, so long after the job's start, or a size that is too large."""
+        if parse_time(self.start) + last > TIME_MAX:
             field = "start" if self.time_scale == 1 else "time_scale"
             site.refuse(field, f"an entry begins after {format_time(TIME_MAX)}, the longest time")
-        if max(sizes, default=0) > SIZE_MAX:
+        if largest > SIZE_MAX:
             most = format_bytes(SIZE_MAX)
             site.refuse("scale", f"with {self.scale:g} a size is above {most}, the largest")
 
@@ -70,25 +73,22 @@ class Replay(_Trace):
 
     def work(self, site: Site) -> dict[str, Any]:
         """What the core reads."""
-        return {"kind": self.kind, "flows": self._replayed(site)}
+        hosts, rows = _core.pack_flows(self._replayed(site))
+        return {"kind": self.kind, "flows": {"hosts": hosts, "rows": rows}}
 
-    def _replayed(self, site: Site) -> list[dict[str, Any]]:
+    def _replayed(self, site: Site) -> Iterator[tuple[int, str, str, int, int]]:
+        """Time, sender, receiver, size and group of each; after the last one, notes what is wrong."""
         if (self.trace is None) == (not self.flows):
             site.refuse((), "either flows or trace is required, with at least one flow")
-            return []
+            return
         place = site.hosts(self.place, "place")
-        found: list[dict[str, Any]] = [
-            {
-                "at": _scaled(flow.at, self.time_scale, 0),
-                "from": _placed(flow.source, place),
-                "to": _placed(flow.sink, place),
-                "bytes": _scaled(flow.size, self.scale, 1),
-                "group": flow.group,
-            }
-            for flow in (self._listed(site) if self.trace is None else self._read(self.trace, site))
-        ]
-        self._check_scales(site, found, [flow["bytes"] for flow in found])
-        return sorted(found, key=lambda flow: flow["at"])
+        last = largest = 0
+        for flow in self._listed(site) if self.trace is None else self._read(self.trace, site):
+            at, size = _scaled(flow.at, self.time_scale, 0), _scaled(flow.size, self.scale, 1)
+            last, largest = max(last, at), max(largest, size)
+            ends = _placed(flow.source, place), _placed(flow.sink, place)
+            yield min(at, TIME_MAX), *ends, min(size, SIZE_MAX), flow.group
+        self._check_scales(site, last, largest)
 
     def _listed(self, site: Site) -> list[Flow]:
         from incast.kinds.flow_files import Flow
@@ -105,27 +105,29 @@ class Replay(_Trace):
                 site.refuse(("flows", index), f"{flow.source} sends to itself: two hosts are needed")
         return flows
 
-    def _read(self, file: str, site: Site) -> list[Flow]:
+    def _read(self, file: str, site: Site) -> Iterator[Flow]:
         trace = _trace(file, site)
-        flows = trace.flows()[: self.first]
+        lines: dict[str, int] = {}
+        alone: list[Flow] = []
+        for number, flow in enumerate(trace.flows()):  # All of them: what is wrong is noted after the last.
+            if self.first is not None and number >= self.first:
+                continue
+            for end in (flow.source, flow.sink):
+                lines.setdefault(end, flow.line)
+            if flow.source == flow.sink:
+                alone.append(flow)
+            yield flow
         hosts = site.cluster.hosts
-        wrong = {
-            end: flow.line
-            for flow in reversed(flows)
-            for end in (flow.source, flow.sink)
-            if not (end.isdecimal() or end in hosts)
-        }
-        for end, line in sorted(wrong.items(), key=lambda item: item[1])[:5]:
-            trace.problem(unknown("a host", end, hosts), line)
-        alone = [flow for flow in flows if flow.source == flow.sink]
-        for flow in alone[:5]:
+        wrong = [end for end in lines if not (end.isdecimal() or end in hosts)]
+        for end in wrong[:_SHOWN]:
+            trace.problem(unknown("a host", end, hosts), lines[end])
+        for flow in alone[:_SHOWN]:
             trace.problem(f"{flow.source} sends to itself: two hosts are needed", flow.line)
-        return flows
 
     @classmethod
     def carries(cls, work: Mapping[str, Any]) -> int:
         """All flows."""
-        return sum(each["bytes"] for each in work["flows"])
+        return _core.packed_bytes(work["flows"]["rows"])
 
 
 class Coflows(_Trace):
@@ -158,7 +160,9 @@ class Coflows(_Trace):
             }
             for coflow in coflows
         ]
-        self._check_scales(site, found, [size for each in found for _, size in each["reducers"]])
+        last = max((coflow["at"] for coflow in found), default=0)
+        sizes = (size for coflow in found for _, size in coflow["reducers"])
+        self._check_scales(site, last, max(sizes, default=0))
         return sorted(found, key=lambda coflow: coflow["at"])
 
     @classmethod

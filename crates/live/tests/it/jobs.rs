@@ -59,13 +59,14 @@ fn a_replay_opens_flows_at_their_times() {
         bytes: 1000 * ms,
         group: ms,
     };
-    let flows = vec![flow(5, 0, 1), flow(30, 1, 0), flow(60, 0, 1)];
-    let reports = live(processes(&Job::Replay(Replay { flows: flows.clone() }), 2), &Settings::default());
+    let flows = [flow(5, 0, 1), flow(30, 1, 0), flow(60, 0, 1)].into_iter().collect();
+    let job = Job::Replay(Replay { flows });
+    let reports = live(processes(&job, 2), &Settings::default());
     for row in reports.iter().flat_map(|report| &report.flows) {
         let start = Time::from_ps(row.start_ps);
         let due = Time::from_ms(row.group);
         assert!(start >= due && start < due + Time::from_secs(60), "{row:?}");
         assert!(row.end_ps > Some(row.start_ps) && row.srtt_ps > Some(0) && row.sent_packets > 0);
     }
-    assert_eq!(compare(&Job::Replay(Replay { flows }), 2).len(), 3);
+    assert_eq!(compare(&job, 2).len(), 3);
 }

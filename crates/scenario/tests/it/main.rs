@@ -3,6 +3,7 @@
 mod alike;
 mod determinism;
 mod faults;
+mod flows;
 mod golden;
 mod loopback;
 mod mixed;

@@ -4,7 +4,7 @@ use crate::support::{empty_world, hosts, rng};
 use process::testing::{Script, World};
 use process::{Addr, CloseReason, Context, Event, HostId, Payload};
 use traffic::sizes::WEB_SEARCH;
-use traffic::{AllToAll, Bulk, Flow, HostInfo, Incast, Job, Load, Order, Permutation, Replay, build};
+use traffic::{AllToAll, Bulk, Flow, Flows, HostInfo, Incast, Job, Load, Order, Permutation, Replay, build};
 use units::{Bytes, Rate, Time};
 
 const PORT: u16 = 7000;
@@ -85,7 +85,8 @@ fn a_source_gives_up_on_a_lost_peer_only() {
 fn a_restarted_source_loses_open_flows_and_goes_on_with_the_rest() {
     let flow =
         |ms, bytes| traffic::Flow { at: Time::from_ms(ms), from: HostId(0), to: HostId(1), bytes, group: ms };
-    let job = Job::Replay(Replay { flows: vec![flow(0, 1 << 30), flow(5, 10), flow(20, 20)] });
+    let job =
+        Job::Replay(Replay { flows: [flow(0, 1 << 30), flow(5, 10), flow(20, 20)].into_iter().collect() });
     let mut world = world(&job, 2, &[]);
     world.run(Time::from_ms(1));
     world.crash(0, Time::from_ms(10));
@@ -185,7 +186,7 @@ fn bad_jobs_are_refused_with_what_is_allowed() {
         Job::Load(Load { hosts, sizes: sizes.to_vec(), load, duration })
     };
     let permutation = |list: &[u32]| Job::Permutation(Permutation { hosts: members(list), bytes: 1 });
-    assert_eq!(field(Job::Replay(Replay { flows: vec![] })), "flows");
+    assert_eq!(field(Job::Replay(Replay { flows: Flows::from_iter([]) })), "flows");
     assert_eq!(refusal(&permutation(&[2])).to_string(), "hosts: 1 host takes part: at least 2 are needed");
     assert_eq!(refusal(&permutation(&[1, 2, 1])).to_string(), "hosts: host number 1 is listed twice");
     let bulk = Job::Bulk(Bulk { pairs: vec![(HostId(0), HostId(9))], bytes: 1 });
@@ -221,6 +222,6 @@ fn what_no_run_can_see_the_end_of_is_refused() {
     assert!(!refused(bulk(vec![(host(0), host(1)), (host(2), host(1))])));
     assert!(refused(bulk(vec![(host(0), host(1)), (host(2), host(1)), (host(0), host(1))])));
     let flow = |bytes| Flow { at: Time::ZERO, from: host(0), to: host(1), bytes, group: 0 };
-    assert!(!refused(Job::Replay(Replay { flows: vec![flow(most)] })));
-    assert!(refused(Job::Replay(Replay { flows: vec![flow(most), flow(most)] })));
+    assert!(!refused(Job::Replay(Replay { flows: [flow(most)].into_iter().collect() })));
+    assert!(refused(Job::Replay(Replay { flows: [flow(most), flow(most)].into_iter().collect() })));
 }

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use traffic::plan::{self, Plan};
 use traffic::sizes::WEB_SEARCH;
 use traffic::{
-    AllToAll, Bulk, Cdf, Coflow, Coflows, Flow, Incast, Job, Load, Order, Permutation, Replay, build,
+    AllToAll, Bulk, Cdf, Coflow, Coflows, Flow, Flows, Incast, Job, Load, Order, Permutation, Replay, build,
 };
 use units::Time;
 
@@ -101,8 +101,8 @@ fn replay_takes_flows_in_any_order() {
         bytes,
         group,
     };
-    let flows =
-        vec![flow(5, 0, 1, 10, 3), flow(1, 0, 1, 0, 2), flow(5, 1, 0, 99_999, 3), flow(0, 0, 0, 7, 9)];
+    let flows = [flow(5, 0, 1, 10, 3), flow(1, 0, 1, 0, 2), flow(5, 1, 0, 99_999, 3), flow(0, 0, 0, 7, 9)];
+    let flows = Flows::from_iter(flows);
     let world = run(&Job::Replay(Replay { flows: flows.clone() }), 2, Time::ZERO, 1_000);
     assert_eq!(carried(&world.rows), planned(&plan::replay(&flows)));
 }
@@ -148,7 +148,7 @@ proptest! {
         let flow = |&(at_us, from, to, bytes, group): &_| Flow {
             at: Time::from_us(at_us), from: HostId(from), to: HostId(to), bytes, group,
         };
-        let flows: Vec<Flow> = flows.iter().map(flow).collect();
+        let flows: Flows = flows.iter().map(flow).collect();
         let world = run(&Job::Replay(Replay { flows: flows.clone() }), 5, Time::from_us(delay_us), buffer);
         prop_assert_eq!(carried(&world.rows), planned(&plan::replay(&flows)));
         prop_assert!(world.timers_max() <= 1);
