@@ -3,7 +3,7 @@
 use crate::background::{self, Datagrams, Span, Streams, Target};
 use crate::incast::{Aggregator, Worker};
 use crate::peer::Peer;
-use crate::plan::{self, Plan};
+use crate::plan::{self, Plan, Sends};
 use crate::settings::{AllToAll, Background, Bulk, Carrier, Coflows, Incast, Job, Load, Permutation, Replay};
 use crate::source::Source;
 use crate::{HostInfo, job};
@@ -44,11 +44,11 @@ pub fn build(job: &Job, hosts: &[HostInfo], rng: &mut dyn Rng, port: u16) -> Res
 }
 
 fn peers(mut plan: Plan, parallel: usize, port: u16) -> Processes {
-    let receivers = plan.values().flatten().map(|flow| flow.to);
+    let receivers = plan.values().flat_map(Sends::iter).map(|flow| flow.to);
     let members: BTreeSet<HostId> = receivers.chain(plan.keys().copied()).collect();
     let peer = |host| {
         let flows = plan.remove(&host).unwrap_or_default();
-        (host, Box::new(Peer::new(port, Source::new(&flows, parallel, port))) as Box<dyn Process>)
+        (host, Box::new(Peer::new(port, Source::new(flows, parallel, port))) as Box<dyn Process>)
     };
     members.into_iter().map(peer).collect()
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use units::{Problem, Time};
 
 /// A flow to replay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flow<H = HostId> {
     /// When it begins, since the job's start.
@@ -34,25 +34,18 @@ const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const MORE: u64 = 32;
 
 /// Flows between numbers, packed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Rows {
     text: String,
     count: usize,
     last: Flow<u32>,
 }
 
-/// Before the first flow.
-const NONE: Flow<u32> = Flow { at: Time::ZERO, from: 0, to: 0, bytes: 0, group: 0 };
-
 impl Rows {
-    pub const fn new() -> Rows {
-        Rows { text: String::new(), count: 0, last: NONE }
-    }
-
     /// Those of a text; nothing if it is none.
     fn parse(text: String) -> Option<Rows> {
-        let mut rows = Rows { text, ..Rows::new() };
-        let mut cursor = Cursor::START;
+        let mut rows = Rows { text, ..Rows::default() };
+        let mut cursor = Cursor::default();
         while cursor.position < rows.text.len() {
             rows.last = cursor.read(&rows.text)?;
             rows.count += 1;
@@ -75,22 +68,24 @@ impl Rows {
         self.text.shrink_to_fit();
     }
 
-    fn iter(&self) -> impl Iterator<Item = Flow<u32>> {
-        let mut cursor = Cursor::START;
+    pub fn size(&self) -> usize {
+        self.text.len()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = Flow<u32>> {
+        let mut cursor = Cursor::default();
         std::iter::from_fn(move || cursor.next(self))
     }
 }
 
 /// How far a list has been read.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Cursor {
     position: usize,
     last: Flow<u32>,
 }
 
 impl Cursor {
-    pub const START: Cursor = Cursor { position: 0, last: NONE };
-
     /// The next flow of `rows`.
     pub fn next(&mut self, rows: &Rows) -> Option<Flow<u32>> {
         self.read(&rows.text)
@@ -211,7 +206,7 @@ impl Flows<String> {
         }
         let mut flows: Vec<_> = self.rows.iter().collect();
         flows.sort_by_key(|flow| flow.at);
-        let mut rows = Rows::new();
+        let mut rows = Rows::default();
         flows.into_iter().for_each(|flow| rows.push(flow));
         Flows { rows: Arc::new(rows), ..self }
     }
@@ -251,7 +246,7 @@ struct Gathered<H> {
 
 impl<H: Clone + Ord> Gathered<H> {
     fn new() -> Gathered<H> {
-        Gathered { numbers: BTreeMap::new(), hosts: Vec::new(), rows: Rows::new() }
+        Gathered { numbers: BTreeMap::new(), hosts: Vec::new(), rows: Rows::default() }
     }
 
     fn push(&mut self, Flow { at, from, to, bytes, group }: Flow<H>) {
@@ -339,7 +334,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn rows(flows: &[Flow<u32>]) -> Rows {
-        let mut rows = Rows::new();
+        let mut rows = Rows::default();
         flows.iter().for_each(|flow| rows.push(*flow));
         rows
     }

@@ -2,6 +2,7 @@
 //!
 //! A plan says nothing of how flows are carried out; `source` does that.
 
+use crate::flows::Rows;
 use crate::{Cdf, Coflow, Flow, Flows, Order, draw};
 use process::HostId;
 use rand::{Rng, RngExt};
@@ -22,7 +23,41 @@ pub struct Planned {
 }
 
 /// The flows of each sending host, sorted by time.
-pub type Plan = BTreeMap<HostId, Vec<Planned>>;
+pub type Plan = BTreeMap<HostId, Sends>;
+
+/// The flows that a host is to send, packed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sends(pub(crate) Rows);
+
+impl Sends {
+    /// The flows in their order.
+    pub fn iter(&self) -> impl Iterator<Item = Planned> {
+        let planned = |flow: Flow<u32>| Planned {
+            at: flow.at,
+            to: HostId(flow.to),
+            bytes: flow.bytes,
+            group: flow.group,
+        };
+        self.0.iter().map(planned)
+    }
+
+    /// Bytes that they take.
+    pub fn size(&self) -> usize {
+        self.0.size()
+    }
+
+    fn push(&mut self, Planned { at, to, bytes, group }: Planned) {
+        self.0.push(Flow { at, from: 0, to: to.0, bytes, group });
+    }
+}
+
+impl FromIterator<Planned> for Sends {
+    fn from_iter<I: IntoIterator<Item = Planned>>(flows: I) -> Sends {
+        let mut sends = Sends::default();
+        flows.into_iter().for_each(|flow| sends.push(flow));
+        sends
+    }
+}
 
 /// One flow a pair, all at once.
 pub fn bulk(pairs: &[(HostId, HostId)], bytes: u64) -> Plan {
@@ -123,9 +158,10 @@ pub fn coflows(coflows: &[Coflow<HostId>]) -> Plan {
 }
 
 fn sorted(mut plan: Plan) -> Plan {
-    for flows in plan.values_mut() {
+    for sends in plan.values_mut() {
+        let mut flows: Vec<Planned> = sends.iter().collect();
         flows.sort_by_key(|flow| flow.at);
-        flows.shrink_to_fit();
+        *sends = flows.into_iter().collect();
     }
     plan
 }

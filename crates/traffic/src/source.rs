@@ -1,8 +1,8 @@
 //! The sending side of a host: opens each planned flow at its time, and sees it through.
 
 use crate::Flow;
-use crate::flows::{Cursor, Rows};
-use crate::plan::Planned;
+use crate::flows::Cursor;
+use crate::plan::Sends;
 use crate::stream::{self, Outgoing};
 use process::{Addr, Context, Event, HostId, StreamId};
 use units::Time;
@@ -23,8 +23,8 @@ struct Open {
 #[derive(Debug)]
 pub(crate) struct Source {
     port: u16,
-    /// The flows yet to come after `next`.
-    plan: Rows,
+    plan: Sends,
+    /// How much of the plan has been read: all up to `next`.
     read: Cursor,
     next: Option<Flow<u32>>,
     /// Flows that may be open at a time.
@@ -39,17 +39,13 @@ pub(crate) struct Source {
 
 impl Source {
     /// A source of `plan`'s flows to `port`, with at most `parallel` open at a time.
-    pub fn new(plan: &[Planned], parallel: usize, port: u16) -> Source {
-        let mut rows = Rows::new();
-        for &Planned { at, to, bytes, group } in plan {
-            rows.push(Flow { at, from: 0, to: to.0, bytes, group });
-        }
-        rows.shrink_to_fit();
-        let mut read = Cursor::START;
+    pub fn new(mut plan: Sends, parallel: usize, port: u16) -> Source {
+        plan.0.shrink_to_fit();
+        let mut read = Cursor::default();
         Source {
             port,
-            next: read.next(&rows),
-            plan: rows,
+            next: read.next(&plan.0),
+            plan,
             read,
             parallel,
             open: Vec::new(),
@@ -126,7 +122,7 @@ impl Source {
                 }
                 return;
             }
-            self.next = self.read.next(&self.plan);
+            self.next = self.read.next(&self.plan.0);
             self.send(flow, cx);
         }
         if self.next.is_none() && self.open.is_empty() && !self.finished {

@@ -33,7 +33,7 @@ fn run(job: &Job, n: usize, delay: Time, buffer: u64) -> World {
 type Key = (HostId, HostId, u64, u64, Time);
 
 fn planned(plan: &Plan) -> Vec<Key> {
-    let flows = plan.iter().flat_map(|(from, flows)| flows.iter().map(|flow| (*from, flow)));
+    let flows = plan.iter().flat_map(|(from, sends)| sends.iter().map(|flow| (*from, flow)));
     let mut keys: Vec<Key> = flows.map(|(from, f)| (from, f.to, f.group, f.bytes, f.at)).collect();
     keys.sort();
     keys
