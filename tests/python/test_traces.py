@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from helpers import SMALL, only, refused, spec
+from helpers import SMALL, only, refused, spec, written
 from incast.errors import ScenarioError
 from incast.kinds import flow_files
 
@@ -91,6 +93,29 @@ def test_long_lists_are_read_in_parts(tmp_path: Path) -> None:
     assert (first.line, second.line) == (count + 3, count + 2)
     assert first.message.startswith('at: "1" has no unit')
     assert second.message.startswith("'host9' is not a host")
+
+
+PEAK = """
+import pathlib, sys
+from incast.variants import make_variants
+from incast.written import WrittenScenario
+make_variants(WrittenScenario.from_file(pathlib.Path(sys.argv[1])))
+print(*(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM:")))
+"""
+"""Reads and checks a scenario; prints the most memory that it took, in KiB."""
+
+
+@pytest.mark.alone
+def test_a_long_list_takes_little_memory(tmp_path: Path) -> None:
+    """Each flow took 1,000 bytes when all of them were objects of Python and JSON at the same time."""
+    peaks = []
+    for count in (1_000, 301_000):
+        rows = (f"{n}.25us,host{n % 4},host{(n + 1) % 4},{n % 1_000 + 1}B" for n in range(count))
+        (tmp_path / "f.csv").write_text("\n".join(["at,from,to,size", *rows]))
+        command = [sys.executable, "-c", PEAK, str(written(tmp_path, replay("f.csv")))]
+        peaks.append(int(subprocess.check_output(command)))
+    bytes_each = (peaks[1] - peaks[0]) * 1024 / 300_000
+    assert bytes_each < 350
 
 
 @pytest.mark.parametrize("at", [[[1]], [{"us": 1}], [b"\xff"]], ids=["list", "struct", "binary"])

@@ -33,6 +33,9 @@ const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 /// Set in all digits of a number but the last.
 const MORE: u64 = 32;
 
+/// JSON lists so many flows at most.
+const LISTED_MAX: usize = 1_000;
+
 /// Flows between numbers, packed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Rows {
@@ -160,8 +163,8 @@ pub fn bytes(rows: &str) -> Option<u64> {
 
 /// A list of flows between hosts.
 ///
-/// As JSON it is a list of flows. It is also read in the packed form, where each host is named once:
-/// `{"hosts": [...], "rows": "..."}`.
+/// As JSON it is a list of flows, for people. More than 1,000 flows are packed, with each host named once:
+/// `{"hosts": [...], "rows": "..."}`. Both forms are read, of any length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flows<H = HostId> {
     hosts: Vec<H>,
@@ -280,7 +283,10 @@ impl<H: Clone + Ord> FromIterator<Flow<H>> for Flows<H> {
 
 impl<H: Serialize> Serialize for Flows<H> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.iter())
+        if self.len() <= LISTED_MAX {
+            return serializer.collect_seq(self.iter());
+        }
+        Packed { hosts: &self.hosts, rows: &self.rows.text }.serialize(serializer)
     }
 }
 
@@ -290,11 +296,12 @@ impl<'de> Deserialize<'de> for Flows<String> {
     }
 }
 
-#[derive(Deserialize)]
+/// The packed form.
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Packed {
-    hosts: Vec<String>,
-    rows: String,
+struct Packed<H, T> {
+    hosts: H,
+    rows: T,
 }
 
 /// Reads either form.
@@ -316,7 +323,8 @@ impl<'de> Visitor<'de> for Form {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Flows<String>, A::Error> {
-        let Packed { hosts, rows } = Packed::deserialize(MapAccessDeserializer::new(map))?;
+        let Packed::<Vec<String>, String> { hosts, rows } =
+            Packed::deserialize(MapAccessDeserializer::new(map))?;
         let rows = Rows::parse(rows).ok_or_else(|| A::Error::custom("the rows are no packed flows"))?;
         if rows.iter().any(|flow| flow.from.max(flow.to) as usize >= hosts.len()) {
             return Err(A::Error::custom(format_args!(

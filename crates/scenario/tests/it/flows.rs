@@ -30,6 +30,19 @@ fn packed_flows_are_the_flows_of_a_list() {
 }
 
 #[test]
+fn a_long_list_is_written_packed() {
+    let forms = [1_000, 1_001].map(|count| {
+        let flows = (0..count).map(|_| flow("host0", "host1")).collect();
+        let scenario = scenario::parse(&replay(&flows)).expect("a good scenario");
+        let written = serde_json::to_value(&scenario).expect("JSON");
+        let again = scenario::parse(&written.to_string()).expect("a good scenario");
+        assert_eq!(serde_json::to_value(&again).expect("JSON"), written);
+        written["jobs"][0]["work"]["flows"].clone()
+    });
+    assert!(forms[0].is_array() && forms[1]["rows"].is_string(), "{forms:?}");
+}
+
+#[test]
 fn a_host_that_is_none_is_refused_at_its_first_flow() {
     let list = refusal(&json!([flow("host0", "host1"), flow("host0", "host9")]));
     assert!(list.starts_with("jobs[0].work.flows[1].to: no host or switch is called \"host9\""), "{list}");
