@@ -150,6 +150,12 @@ impl Htcp {
         base * self.beta / ONE
     }
 
+    /// Moves its times.
+    pub fn shift(&mut self, by: Time) {
+        self.last_congestion += by;
+        self.throughput.since += by;
+    }
+
     /// beta = RTTmin / RTTmax between its bounds, or 1/2 when the throughput has changed by more than a
     /// fifth.
     fn update_beta(&mut self) {
