@@ -76,7 +76,7 @@ fn claimed_counts_cost_no_memory() {
 }
 
 #[test]
-fn a_trace_of_too_many_flows_is_refused_before_it_is_planned() {
+fn a_trace_of_too_many_flows_is_refused_before_it_is_expanded() {
     use process::HostId;
     let hosts = crate::support::hosts(1);
     let many = 10_000;
