@@ -7,7 +7,7 @@ use super::ground::{Ground, chopped, chunks, duplicated};
 use super::outbox::Outbox;
 use super::own::Own;
 use super::space::Space;
-use super::{Effort, Plan, Work};
+use super::{Effort, PassWork, Work};
 use crate::candidate::Slices;
 use crate::codes::Codes;
 use crate::count::ItemCounts;
@@ -241,7 +241,7 @@ impl Work for Real {
         self.phases.clear();
     }
 
-    fn begin(&mut self, pass: u32, levels: &[Level]) -> Option<Plan> {
+    fn begin(&mut self, pass: u32, levels: &[Level]) -> Option<PassWork> {
         let length = pass as usize;
         if length == 1 {
             self.ground.space = Space::Items;
@@ -269,7 +269,7 @@ impl Work for Real {
             _ => (0..slices).map(|slice| tiles(space, slice, self.room().1).len() as u64).sum(),
         };
         let stages = Stages { slices: slices as u32, asks };
-        Some(Plan { candidates: (length > 1).then(|| space.len()), stages, scans })
+        Some(PassWork { candidates: (length > 1).then(|| space.len()), stages, scans })
     }
 
     fn start(&mut self, stage: Stage) {
