@@ -11,7 +11,7 @@ mod give;
 mod ground;
 mod modelled;
 mod outbox;
-mod own;
+mod owned_counts;
 mod real;
 mod receive;
 mod space;
