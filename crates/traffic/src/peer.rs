@@ -4,7 +4,7 @@ use crate::sender::Sender;
 use crate::stream;
 use process::{Context, Event, Process};
 
-/// Sender and sink of one host.
+/// Sender and receiver of one host.
 #[derive(Debug)]
 pub(crate) struct Peer {
     port: u16,
