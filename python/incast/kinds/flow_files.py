@@ -38,8 +38,8 @@ class Flow(NamedTuple):
     """A flow of a list; its ends are names or numbers."""
 
     at: int
-    source: str
-    sink: str
+    sender: str
+    receiver: str
     size: int
     group: int
     line: int

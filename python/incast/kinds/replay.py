@@ -80,8 +80,8 @@ class Replay(_Trace):
         found: list[dict[str, Any]] = [
             {
                 "at": _scaled(flow.at, self.time_scale, 0),
-                "from": _placed(flow.source, place),
-                "to": _placed(flow.sink, place),
+                "from": _placed(flow.sender, place),
+                "to": _placed(flow.receiver, place),
                 "bytes": _scaled(flow.size, self.scale, 1),
                 "group": flow.group,
             }
@@ -98,11 +98,11 @@ class Replay(_Trace):
             for f in self.flows[: self.first]
         ]
         for index, flow in enumerate(flows):
-            for field, end in (("from", flow.source), ("to", flow.sink)):
+            for field, end in (("from", flow.sender), ("to", flow.receiver)):
                 if not end.isdecimal():
                     site.check_host(end, "flows", index, field)
-            if flow.source == flow.sink:
-                site.refuse(("flows", index), f"{flow.source} sends to itself: two hosts are needed")
+            if flow.sender == flow.receiver:
+                site.refuse(("flows", index), f"{flow.sender} sends to itself: two hosts are needed")
         return flows
 
     def _read(self, file: str, site: Site) -> list[Flow]:
@@ -112,14 +112,14 @@ class Replay(_Trace):
         wrong = {
             end: flow.line
             for flow in reversed(flows)
-            for end in (flow.source, flow.sink)
+            for end in (flow.sender, flow.receiver)
             if not (end.isdecimal() or end in hosts)
         }
         for end, line in sorted(wrong.items(), key=lambda item: item[1])[:5]:
             trace.problem(unknown("a host", end, hosts), line)
-        alone = [flow for flow in flows if flow.source == flow.sink]
+        alone = [flow for flow in flows if flow.sender == flow.receiver]
         for flow in alone[:5]:
-            trace.problem(f"{flow.source} sends to itself: two hosts are needed", flow.line)
+            trace.problem(f"{flow.sender} sends to itself: two hosts are needed", flow.line)
         return flows
 
     @classmethod

@@ -32,8 +32,8 @@ fn drawn_sizes_follow_the_distribution() {
     let cdf = Cdf::new(DATA_MINING).expect("published");
     let hosts = [HostId(0), HostId(1)];
     let rate = Rate::from_gbps(1_000);
-    let plan = traffic::plan::load(&hosts, rate, &cdf, 1.0, Time::from_secs(10), &mut rng(8));
-    let drawn: Vec<u64> = plan.values().flatten().map(|flow| flow.bytes).collect();
+    let demands = traffic::demand::load(&hosts, rate, &cdf, 1.0, Time::from_secs(10), &mut rng(8));
+    let drawn: Vec<u64> = demands.values().flatten().map(|flow| flow.bytes).collect();
     assert!(drawn.len() > 90_000);
     for &(bytes, p) in DATA_MINING {
         let below = drawn.iter().filter(|size| **size <= bytes).count() as f64 / drawn.len() as f64;

@@ -1,6 +1,6 @@
-//! The sending side of a host: opens each planned flow at its time, and sees it through.
+//! The sending side of a host: opens each demanded flow at its time, and sees it through.
 
-use crate::plan::Planned;
+use crate::demand::Demand;
 use crate::stream::{self, Outgoing};
 use process::{Addr, Context, Event, HostId, StreamId};
 use units::Time;
@@ -16,12 +16,12 @@ struct Open {
     outgoing: Outgoing,
 }
 
-/// Sends the flows of a plan, in their order. A flow that fails is not repeated: the driver's record says
-/// why.
+/// Sends the flows demanded of it, in their order. A flow that fails is not repeated: the driver's record
+/// says why.
 #[derive(Debug)]
-pub(crate) struct Source {
+pub(crate) struct Sender {
     port: u16,
-    plan: Vec<Planned>,
+    demands: Vec<Demand>,
     next: usize,
     /// Flows that may be open at a time.
     parallel: usize,
@@ -33,12 +33,12 @@ pub(crate) struct Source {
     finished: bool,
 }
 
-impl Source {
-    /// A source of `plan`'s flows to `port`, with at most `parallel` open at a time.
-    pub fn new(plan: Vec<Planned>, parallel: usize, port: u16) -> Source {
-        Source {
+impl Sender {
+    /// A sender of the flows `demands` to `port`, with at most `parallel` open at a time.
+    pub fn new(demands: Vec<Demand>, parallel: usize, port: u16) -> Sender {
+        Sender {
             port,
-            plan,
+            demands,
             next: 0,
             parallel,
             open: Vec::new(),
@@ -48,7 +48,7 @@ impl Source {
         }
     }
 
-    /// Whether this source opened `stream`.
+    /// Whether this sender opened `stream`.
     pub fn owns(&self, stream: StreamId) -> bool {
         self.find(stream).is_ok()
     }
@@ -57,7 +57,7 @@ impl Source {
         self.open.binary_search_by_key(&stream, |open| open.stream)
     }
 
-    /// Handles an event that is the job's start or concerns what this source asked for.
+    /// Handles an event that is the job's start or concerns what this sender asked for.
     pub fn handle(&mut self, event: Event, cx: &mut dyn Context) {
         match event {
             Event::Start => self.start(cx),
@@ -103,8 +103,8 @@ impl Source {
     /// Opens what is due, sets the timer for what is not, and finishes after the last flow.
     fn go_on(&mut self, cx: &mut dyn Context) {
         let Some(begun) = self.begun else { return };
-        while self.open.len() < self.parallel && self.next < self.plan.len() {
-            let flow = self.plan[self.next];
+        while self.open.len() < self.parallel && self.next < self.demands.len() {
+            let flow = self.demands[self.next];
             let due = begun.saturating_add(flow.at);
             let wait = due.saturating_sub(cx.now());
             if wait > Time::ZERO {
@@ -117,13 +117,13 @@ impl Source {
             self.next += 1;
             self.send(flow, cx);
         }
-        if self.next == self.plan.len() && self.open.is_empty() && !self.finished {
+        if self.next == self.demands.len() && self.open.is_empty() && !self.finished {
             self.finished = true;
             cx.finish();
         }
     }
 
-    fn send(&mut self, flow: Planned, cx: &mut dyn Context) {
+    fn send(&mut self, flow: Demand, cx: &mut dyn Context) {
         let stream = cx.open(Addr { host: flow.to, port: self.port }, flow.group);
         // A receiver has nothing to say but the end: what it says is dropped.
         cx.drain(stream);
