@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,9 @@ from incast.cli.app import app
 
 LONG = """\
 name: long
-topology: {kind: single-switch, hosts: 3, host_link: {rate: 10Gbps}}
+topology: {kind: single-switch, hosts: 4, host_link: {rate: 10Gbps}}
 jobs:
-  - {name: copy, kind: bulk, pairs: [[host0, host1], [host1, host2]], size: 300MB}
+  - {name: copy, kind: bulk, pairs: [[host0, host1], [host2, host3]], size: 300MB}
 measure: {interval: 10ms, ports: ["*"], flows: true}
 fidelity: skip
 """
@@ -28,7 +29,7 @@ def test_a_run_says_how_much_was_skipped(tmp_path: Path) -> None:
     assert said.exit_code == 0, said.output
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
     assert summary["skipped_ps"] > 0.7 * summary["sim_time_ps"]
-    assert "Skipped as steady: 213 ms of 272 ms (78 %)" in said.output
+    assert re.search(r"Skipped as steady: 2\d\d ms of 255 ms \(9\d %\)", said.output)
     (tmp_path / "again").mkdir()
     (skipping,) = incast.run(file, out=tmp_path / "again" / "out").runs
     assert skipping.summary["fingerprint"] == summary["fingerprint"]

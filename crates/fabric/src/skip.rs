@@ -1,5 +1,5 @@
-//! What lets a driver pass over a stretch of time in which a network does the same again and again: all that is
-//! under way moves on, and ports count what they would have done meanwhile.
+//! What lets a driver pass over a stretch of time in which a network does the same again and again: all that
+//! is under way moves on, and ports count what they would have done meanwhile.
 //!
 //! Not for networks with PFC, cells or fluid, whose clocks are elsewhere.
 

@@ -23,7 +23,7 @@ impl Engine {
         let threads = threads.get().min(processors);
         // What processes show they keep in memory that all share.
         let apart =
-            threads > 1 && scenario.fidelity.is_exact() && shown.iter().all(|shown| shown.is_nothing());
+            threads > 1 && scenario.fidelity.is_none() && shown.iter().all(|shown| shown.is_nothing());
         let cut = apart.then(|| sim.cut(threads)).flatten();
         let Some(cut) = cut.filter(|cut| cut.is_worth_threads(sim.graph())) else {
             return Engine::Whole(Box::new(sim));

@@ -6,21 +6,12 @@ use serde::{Deserialize, Serialize};
 use sim::Sim;
 use units::Problem;
 
-/// What of a run is computed event by event.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// What is not computed event by event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fidelity {
-    /// Everything.
-    #[default]
-    Exact,
-    /// All but steady states.
+    /// Steady states are skipped.
     Skip,
-}
-
-impl Fidelity {
-    pub(crate) fn is_exact(&self) -> bool {
-        *self == Fidelity::Exact
-    }
 }
 
 /// Tells the simulation.
@@ -28,9 +19,7 @@ impl Fidelity {
 /// # Errors
 /// A network, hosts or records with which no time can be skipped.
 pub(crate) fn prepare(scenario: &Scenario, sim: &mut Sim) -> Result<(), Problem> {
-    if scenario.fidelity.is_exact() {
-        return Ok(());
-    }
+    let Some(Fidelity::Skip) = scenario.fidelity else { return Ok(()) };
     let refuse =
         |why: &str| Err(Problem::new("fidelity", format!("skip is not possible with {why}: exact is")));
     if emulate::is_needed(scenario) {

@@ -51,9 +51,9 @@ pub struct Scenario {
     /// Whose time the run keeps; without it its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<Clock>,
-    /// What is computed event by event.
-    #[serde(default, skip_serializing_if = "Fidelity::is_exact")]
-    pub fidelity: Fidelity,
+    /// What is not computed event by event; without it, everything is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fidelity: Option<Fidelity>,
     /// The run ends here at the latest; without it, when all jobs have ended (`background` jobs don't count).
     pub until: Option<Time>,
 }

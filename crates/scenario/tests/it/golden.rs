@@ -62,7 +62,7 @@ fn scenario(topology: Topology, congestion: Congestion, work: Work) -> Scenario 
         faults: Vec::new(),
         measure: Measure::default(),
         clock: None,
-        fidelity: Fidelity::Exact,
+        fidelity: None,
         until: None,
     }
 }
@@ -108,11 +108,11 @@ fn line(scenario: &Scenario) -> String {
     )
 }
 
-/// What skipping steady states leaves out and how far it is off: the part of the time that was skipped, and the
-/// greatest error of a flow's time, both in percent.
+/// What skipping steady states leaves out and how far it is off: the part of the time that was skipped, and
+/// the greatest error of a flow's time, both in percent.
 fn skipping(scenario: Scenario) -> String {
     let (_, exact) = ended(&scenario);
-    let (sim, flows) = ended(&Scenario { fidelity: Fidelity::Skip, ..scenario });
+    let (sim, flows) = ended(&Scenario { fidelity: Some(Fidelity::Skip), ..scenario });
     let took = |flow: &FlowRecord| (flow.end.expect("every flow ends") - flow.start).as_ps() as f64;
     let times = |flows: &[FlowRecord]| -> BTreeMap<u32, f64> {
         flows.iter().map(|flow| (flow.flow, took(flow))).collect()

@@ -1,5 +1,5 @@
-//! Steady states are skipped, if asked: while nothing happens but that flows go on as they did, the time moves
-//! on at once to what happens next, and all counts grow as they grew before.
+//! Steady states are skipped, if asked: while nothing happens but that flows go on as they did, the time
+//! moves on at once to what happens next, and all counts grow as they grew before.
 //!
 //! The state of the network stays what it is, packet by packet, and only its clocks move
 //! ([`fabric::Fabric::shift`], [`transport::tcp::Connection::shift`]). Bytes that are passed over are taken
@@ -7,8 +7,8 @@
 //! flow begins or ends, a process hears of anything, a fault), the network goes on from there event by event,
 //! until it is steady again. What counts as steady is in `watch.rs`.
 //!
-//! Source: the idea is that of Wormhole (NSDI 2026, arXiv 2602.10615), which skips time in parts of a network
-//! and keeps what it has learnt of them; here it is the whole network or nothing, and nothing is kept.
+//! Source: the idea is that of Wormhole (Long et al., NSDI 2026), which skips time in parts of a network and
+//! keeps what it has learnt of them. Here it is the whole network or nothing, and nothing is kept.
 
 #[cfg(test)]
 mod tests;
@@ -236,8 +236,8 @@ impl Sim {
     }
 }
 
-/// Bytes of a side's stream that can be passed over now: nothing but zeros that are still to be sent, and that
-/// nobody looks at when they come.
+/// Bytes of a side's stream that can be passed over now: nothing but zeros that are still to be sent, and
+/// that nobody looks at when they come.
 fn unsent_zeros(flow: &Flow, side: usize) -> u64 {
     let end = &flow.ends[side];
     match end.written.back() {

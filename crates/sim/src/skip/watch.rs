@@ -1,9 +1,8 @@
 //! Whether flows are steady: what they do in two stretches of time of the same length.
 //!
-//! Three conditions. Each flow sends, or waits for nothing. It has sent as much in the second as in the first, within a hundredth. And if its
-//! mean window went on to change as it has from the first to the second, it would not change by more than half
-//! while time is skipped. If flows are not steady, twice the time is looked at, and so on, so that a slow
-//! sawtooth is seen whole.
+//! Each flow sends, or waits for nothing. And it has sent as much in the second stretch as in the first, and
+//! had the same mean window, within a hundredth. If flows are not steady, twice the time is looked at, and so
+//! on, so that a slow sawtooth is seen whole, and a slow growth is seen too.
 
 use super::room;
 use crate::endpoint::endpoint;
@@ -25,9 +24,6 @@ const ROUND_TRIP: Time = Time::from_us(100);
 const ALIKE: u64 = 100;
 /// At most so many times what was looked at is skipped before the next look.
 const AHEAD: u64 = 32;
-/// A window may change by one part in so many.
-const CHANGE: u64 = 2;
-
 /// One end of a flow.
 #[derive(Clone, Debug)]
 struct Seen {
@@ -113,22 +109,17 @@ impl Watch {
 
     /// What goes on if all flows are steady.
     pub(super) fn judge(&self, sim: &Sim) -> Option<Steady> {
-        let mut left = self.span().saturating_mul(AHEAD);
         let mut ends = Vec::with_capacity(self.ends.len());
         for end in &self.ends {
             let flow = sim.flows.get(end.slot)?;
             let tcp = &flow.ends[end.side].tcp;
             let [first, second] = [end.acked[1] - end.acked[0], tcp.acked() - end.acked[1]];
             let bytes = first + second;
-            // Who sends nothing may wait for a timer that is not to be put off.
+            // A sender without a sign of life may wait for a timer that is not to be put off.
             let goes_on = if bytes > 0 { room(flow, end.side) > 0 } else { !tcp.awaits_answer() };
-            if !goes_on || first.abs_diff(second) > bytes / (2 * ALIKE) {
+            let alike = |[first, second]: [u64; 2]| ALIKE * first.abs_diff(second) <= first.max(second);
+            if !goes_on || !alike([first, second]) || (bytes > 0 && !alike(end.windows)) {
                 return None;
-            }
-            let change = end.windows[0].abs_diff(end.windows[1]);
-            if bytes > 0 && change > 0 {
-                let windows = end.windows[0].min(end.windows[1]);
-                left = left.min(self.half.mul_div(windows / CHANGE, change));
             }
             let counted = tcp.counters().since(&end.counters, |count| count);
             ends.push((endpoint(end.slot, end.side as u32), bytes, counted));
@@ -138,10 +129,10 @@ impl Watch {
             packets: now.packets - before.packets,
             bytes: now.bytes - before.bytes,
         });
-        let steady = Steady {
+        Some(Steady {
             disturbances: self.disturbances,
             span: self.span(),
-            left,
+            left: self.span().saturating_mul(AHEAD),
             passed: (Time::ZERO, Time::ZERO),
             ends,
             ports: ports
@@ -150,8 +141,7 @@ impl Watch {
                 .map(|(now, before)| now.since(before, |count| count))
                 .collect(),
             taken: taken.collect(),
-        };
-        (left >= steady.least()).then_some(steady)
+        })
     }
 
     fn span(&self) -> Time {
