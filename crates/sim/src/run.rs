@@ -593,7 +593,7 @@ impl Sim {
     }
 
     /// Runs one event; returns its time and key.
-    pub(crate) fn trace_step(&mut self) -> (Option<Pause>, Option<(Time, u32)>) {
+    pub(crate) fn compared_step(&mut self) -> (Option<Pause>, Option<(Time, u32)>) {
         let next = self.net.outside.wheel.peek().map(|entry| (entry.time, entry.key()));
         let pause = match self.step() {
             Some(Pause::Until) => Some(self.at_stop()),
