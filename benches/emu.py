@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from testkit.processes import children
 
-from benches.measure import children
 from benches.mine.rows import Row, record, text
 
 ROOT = Path(__file__).resolve().parents[1]

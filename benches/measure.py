@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
@@ -13,6 +12,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from testkit.processes import children, peak_memory
 
 #: Seconds between two samples of a program's memory.
 LOOK = 0.002
@@ -52,28 +53,6 @@ def run(command: list[str], *, below: bool = False) -> Cost:
         out.seek(0)
         text = out.read()
     return Cost(usage.ru_utime + usage.ru_stime, peak, json.loads(text), tuple(peaks.values()))
-
-
-def children(pid: int) -> list[int]:
-    """The processes that a process started itself and that still run."""
-    found = []
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdecimal():
-            with contextlib.suppress(OSError):
-                # After the name, which may hold anything: state, parent.
-                if int((folder / "stat").read_text().rpartition(")")[2].split()[1]) == pid:
-                    found.append(int(folder.name))
-    return found
-
-
-def peak_memory(pid: int) -> int:
-    """Peak resident memory so far in KiB. `ru_maxrss` would count what this interpreter held at the fork."""
-    try:
-        text = Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return 0
-    found = re.search(r"VmHWM:\s*(\d+) kB", text)
-    return int(found[1]) if found else 0
 
 
 def have_callgrind() -> bool:

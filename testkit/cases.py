@@ -68,8 +68,8 @@ class Flow:
     """One flow: starts at a time (ps) and carries so many bytes."""
 
     at: int
-    source: str
-    target: str
+    sender: str
+    receiver: str
     bytes: int
 
 
@@ -196,8 +196,8 @@ def replay(flow: Flow) -> dict[str, Any]:
     """A flow in the scenario's form."""
     return {
         "at": flow.at,
-        "from": flow.source,
-        "to": flow.target,
+        "from": flow.sender,
+        "to": flow.receiver,
         "bytes": flow.bytes,
         "group": 0,
     }

@@ -29,12 +29,12 @@ def write(name: str, to: Path) -> list[Path]:
     known = _scenarios()
     if name not in known:
         raise ScenarioError([Problem(unknown("an example", name, known))])
-    sources = [known[name], *_named(known[name])]
-    for each in sources:
+    files = [known[name], *_named(known[name])]
+    for each in files:
         if (to / each.name).exists():
             raise OutputError(f"{to / each.name} is there already: nothing was written")
     try:
-        return [Path(copyfile(each, to / each.name)) for each in sources]
+        return [Path(copyfile(each, to / each.name)) for each in files]
     except OSError as error:
         raise OutputError(f"{error.filename2 or error.filename}: {why(error)}") from None
 

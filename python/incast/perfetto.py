@@ -45,11 +45,11 @@ def write(run: Result, target: Path) -> Path:
         from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as proto
         from perfetto.trace_builder.proto_builder import StreamingTraceProtoBuilder
     with exported(target) as file:
-        _Trace(StreamingTraceProtoBuilder(file), proto).run(run)
+        _TrackWriter(StreamingTraceProtoBuilder(file), proto).run(run)
     return target
 
 
-class _Trace:
+class _TrackWriter:
     """Numbers tracks and writes packets as they come."""
 
     def __init__(self, builder: Any, proto: Any) -> None:

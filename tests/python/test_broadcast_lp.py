@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
+from incast import _core
 from incast.broadcast.generate import generate
 from incast.broadcast.lp import cuts
-from incast.broadcast.lp.arborescence import arborescence
 from incast.broadcast.lp.instance import Instance, Tree, fitting
 from incast.broadcast.plans import ALGORITHMS, CORE, Request
 from incast.broadcast.topology import Node, Topology, of_arcs
@@ -170,12 +170,12 @@ def test_the_cheapest_tree_is_that_of_networkx(seed: int, size: int) -> None:
     cost = np.random.default_rng(seed).integers(0, 6, (size, size)).astype(float)
     np.fill_diagonal(cost, np.inf)
     cost[:, 0] = np.inf
-    parent = arborescence(cost)
+    parent = _core.broadcast_arborescence(cost)
     graph: nx.DiGraph[int] = nx.DiGraph()
     graph.add_weighted_edges_from((a, b, cost[a, b]) for a in range(size) for b in range(1, size) if a != b)
     best = nx.minimum_spanning_arborescence(graph).size("weight")
     assert sum(cost[parent[child], child] for child in range(1, size)) == best
-    assert all(leads_to_source({m: int(parent[m]) for m in range(1, size)}, m) for m in range(1, size))
+    assert all(leads_to_source({m: parent[m] for m in range(1, size)}, m) for m in range(1, size))
 
 
 def test_rates_become_whole_numbers_that_fit() -> None:
@@ -193,8 +193,6 @@ def test_paths_of_a_tree_are_links() -> None:
 
 
 def test_every_planner_of_the_core_has_a_description() -> None:
-    from incast import _core
-
     assert _core.broadcast_algorithms() == list(CORE)
 
 

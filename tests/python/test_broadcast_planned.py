@@ -16,7 +16,7 @@ from incast.document import Node
 from incast.errors import ScenarioError
 from incast.result import Result
 from incast.study import Study, load
-from incast.study.cells import plan
+from incast.study.cells import cell_runs
 from incast.study.outcome import collect
 from incast.study.run import run_study
 
@@ -54,7 +54,7 @@ def refused(folder: Path, field: str, value: object) -> str:
     base = {**STUDY["base"], "plan": {**STUDY["base"]["plan"], field: value}}
     found = written(folder, STUDY | {"base": base})
     with pytest.raises(ScenarioError) as caught:
-        plan(found, found.cells, [1])
+        cell_runs(found, found.cells, [1])
     return str(caught.value)
 
 

@@ -193,6 +193,7 @@ SCENARIOS = {
     " links: [{ends: [a, s]}, {ends: [s, b], back: {rate: 1Gbps}}]}",
     "real": "name: x\njobs: [{name: p, kind: program, hosts: host0, command: 'true'}]\nuntil: 1s\n"
     "topology: {kind: single-switch, hosts: 2}\nclock: {kind: real}\nhost: {tcp: {congestion: reno}}",
+    "skip": HEAD + "topology: {kind: single-switch, hosts: 2}\nfidelity: skip",
     "off": HEAD + "host: {tcp: {ecn: passive}}\ntopology: {kind: single-switch, hosts: 2}",
 }
 

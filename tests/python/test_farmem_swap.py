@@ -22,7 +22,7 @@ from incast.cli.app import app
 from incast.errors import RunError, ScenarioError
 from incast.farmem.run import Memory, Outcome
 from incast.farmem.swap import changes, device, group, local
-from incast.farmem.swap.group import Group, Use, own
+from incast.farmem.swap.group import Group, Use, for_programs
 from incast.farmem.swap.held import page
 from incast.farmem.swap.local import ROOM, Keeper
 from incast.farmem.swap.run import _prepare, check, run
@@ -53,7 +53,7 @@ def _untouched(_allowed: None) -> Iterator[None]:
 
 def machine() -> dict[str, object]:
     """What a run changes."""
-    folder = own("x").path.parent
+    folder = for_programs("x").path.parent
     return {
         "swap": Path("/proc/swaps").read_text(),
         "cluster": device.CLUSTER.read_text(),
@@ -130,7 +130,7 @@ def test_nothing_is_ended_for_want_of_memory_that_could_be_taken(
 def test_the_held_page_is_on_the_groups_lists() -> None:
     # Not in a processor's own batch, where only what runs on that processor would find it.
     for _ in range(5):
-        group = own(f"incast-farmem-{os.getpid()}")
+        group = for_programs(f"incast-farmem-{os.getpid()}")
         with changes.undone() as noted, page(_prepare(noted, group, memory(12_000_000)), group):
             lists = dict(line.split() for line in (group.path / "memory.stat").read_text().splitlines())
             assert int(lists["active_file"]) + int(lists["inactive_file"]) > 0
@@ -360,11 +360,11 @@ HYBRID = "41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw"
 
 def test_in_version_1_it_is_below_ones_own_group() -> None:
     mounts = f"{HYBRID}\n{V1}\n"
-    assert own("x", mounts, "4:memory:/a/b\n0::/\n") == Group(Path("/sys/fs/cgroup/memory/a/b/x"), 1)
+    assert for_programs("x", mounts, "4:memory:/a/b\n0::/\n") == Group(Path("/sys/fs/cgroup/memory/a/b/x"), 1)
     # A container sees its own part.
     part = V1.replace(" / ", " /docker/17 ")
-    assert own("x", part, "4:memory:/docker/17/c\n") == Group(Path("/sys/fs/cgroup/memory/c/x"), 1)
-    assert own("x", part, "4:memory:/\n") == Group(Path("/sys/fs/cgroup/memory/x"), 1)
+    assert for_programs("x", part, "4:memory:/docker/17/c\n") == Group(Path("/sys/fs/cgroup/memory/c/x"), 1)
+    assert for_programs("x", part, "4:memory:/\n") == Group(Path("/sys/fs/cgroup/memory/x"), 1)
 
 
 def test_in_version_2_it_is_where_groups_have_limits(tmp_path: Path) -> None:
@@ -373,14 +373,14 @@ def test_in_version_2_it_is_where_groups_have_limits(tmp_path: Path) -> None:
     mounts = f"30 23 0:28 / {tmp_path} rw - cgroup2 cgroup2 rw,nsdelegate\n"
     for folder, controllers in ((tmp_path, "cpu memory"), (tmp_path / "user", "memory pids"), (session, "")):
         (folder / "cgroup.subtree_control").write_text(f"{controllers}\n")
-    assert own("x", mounts, "0::/user/session\n") == Group(tmp_path / "user" / "x", 2)
+    assert for_programs("x", mounts, "0::/user/session\n") == Group(tmp_path / "user" / "x", 2)
     (tmp_path / "user" / "cgroup.subtree_control").write_text("pids\n")
-    assert own("x", mounts, "0::/user/session\n") == Group(tmp_path / "x", 2)
+    assert for_programs("x", mounts, "0::/user/session\n") == Group(tmp_path / "x", 2)
     (tmp_path / "cgroup.subtree_control").write_text("cpu\n")
     with pytest.raises(RunError, match=r"echo \+memory"):
-        own("x", mounts, "0::/user/session\n")
+        for_programs("x", mounts, "0::/user/session\n")
     with pytest.raises(RunError, match="mount cgroup2"):
-        own("x", "1 1 0:1 / / rw - ext4 /dev/vda rw", "0::/\n")
+        for_programs("x", "1 1 0:1 / / rw - ext4 /dev/vda rw", "0::/\n")
 
 
 def test_version_2_speaks_of_the_same(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from typing import IO, Any
 
 import polars as pl
 import pytest
-from benches.measure import children, peak_memory
+from testkit.processes import children, peak_memory
 
 import incast
 from helpers import checked, spec, until

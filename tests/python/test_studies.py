@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from incast.study import Study, judged, load
-from incast.study.cells import plan
+from incast.study.cells import cell_runs
 from incast.study.verdict import Verdict
 
 ROOT = Path(__file__).parents[2]
@@ -21,7 +21,7 @@ def study(request: pytest.FixtureRequest) -> Study:
 
 
 def test_every_cell_can_run(study: Study) -> None:
-    assert len(plan(study, study.cells, [1])) == len(study.cells)
+    assert len(cell_runs(study, study.cells, [1])) == len(study.cells)
 
 
 def test_every_published_row_has_a_cell(study: Study) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from incast.errors import ScenarioError
-from incast.study.cells import document, plan
+from incast.study.cells import cell_runs, document
 from studies import CALIBRATION, CLAIMS, SMALL, refused, study, written
 
 
@@ -19,7 +19,7 @@ def changed(**fields: Any) -> dict[str, Any]:
 
 def test_a_cell_is_the_base_with_its_values_laid_over(tmp_path: Path) -> None:
     found = study(tmp_path)
-    (run,) = plan(found, found.select(["shallow/two"], "x"), [7])
+    (run,) = cell_runs(found, found.select(["shallow/two"], "x"), [7])
     spec = run.work.spec
     assert spec["seed"] == 7
     assert spec["switches"][0]["config"]["buffer"]["size"] == 100_000
@@ -115,7 +115,7 @@ def test_all_cells_are_checked_and_named(tmp_path: Path) -> None:
     axes["buffer"]["shallow"]["set"] = {"switch.buffer.size": "0B", "sede": 1}
     found = study(tmp_path, changed(axes=axes))
     with pytest.raises(ScenarioError) as error:
-        plan(found, found.cells, [1])
+        cell_runs(found, found.cells, [1])
     texts = [str(problem) for problem in error.value.problems]
     assert any(
         "sede: 'sede' is not a field here" in text and "(cell shallow/one and 1 more)" in text

@@ -1,13 +1,15 @@
-//! Plans and bounds of a broadcast. Topologies and plans are JSON.
+//! Plans and bounds of a broadcast, and what linear programs need for them. Topologies and plans are JSON.
 
 use crate::invalid;
 use crate::live::read;
 use crate::scenario::json;
 use broadcast::algorithm::{self, Algorithm};
+use broadcast::arborescence;
 use broadcast::bound;
 use broadcast::plan::Plan;
 use broadcast::plan_data::{PlanData, find};
 use broadcast::topology::{NodeId, Topology};
+use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 
 /// Adds the functions to the module.
@@ -15,7 +17,8 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(broadcast_algorithms, module)?)?;
     module.add_function(wrap_pyfunction!(broadcast_plan, module)?)?;
     module.add_function(wrap_pyfunction!(broadcast_bound, module)?)?;
-    module.add_function(wrap_pyfunction!(broadcast_check, module)?)
+    module.add_function(wrap_pyfunction!(broadcast_check, module)?)?;
+    module.add_function(wrap_pyfunction!(broadcast_arborescence, module)?)
 }
 
 fn nodes(topology: &Topology, source: &str, destinations: &[String]) -> PyResult<(NodeId, Vec<NodeId>)> {
@@ -70,4 +73,12 @@ fn broadcast_check(topology: &str, plan: &str) -> PyResult<()> {
     let topology: Topology = read(topology)?;
     let data: PlanData = read(plan)?;
     Plan::from_data(&data, &topology).map(|_| ()).map_err(invalid)
+}
+
+/// The parent of each node in the cheapest tree from node 0, by a square array of costs from each to each.
+#[pyfunction]
+fn broadcast_arborescence(py: Python<'_>, costs: PyBuffer<f64>) -> PyResult<Vec<usize>> {
+    let (costs, nodes) = (costs.to_vec(py)?, costs.shape()[0]);
+    let rows: Vec<_> = costs.chunks(nodes).map(<[f64]>::to_vec).collect();
+    Ok(py.detach(|| arborescence::cheapest(&rows)))
 }

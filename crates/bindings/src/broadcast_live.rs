@@ -8,7 +8,7 @@ use broadcast::topology::Topology;
 use broadcast::transfer::{
     Board, Chunks, Config, HEADROOM, Node, PATIENCE, REPORT, Receiver, SILENCE, Settings, State, Store,
 };
-use files::{Choice, Earlier, Keeping, Layout, Named, Outcome, Part, Place, Source};
+use files::{Choice, Content, Earlier, Keeping, Layout, Named, Outcome, Part, Place};
 use process::HostId;
 use pyo3::exceptions::{PyBlockingIOError, PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -147,8 +147,8 @@ impl BroadcastMember {
         let (store, outcome): (Box<dyn Store>, _) = match role {
             Role::Source => {
                 let choice = Choice::without(&exclude).map_err(refused)?.owners(owner);
-                let source = py.detach(|| source(&place, &layout, choice, chunk)).map_err(refused)?;
-                (Box::new(source), None)
+                let content = py.detach(|| content(&place, &layout, choice, chunk)).map_err(refused)?;
+                (Box::new(content), None)
             }
             Role::Receiver => {
                 let earlier = py.detach(|| Earlier::find(&place, &layout, chunk, force));
@@ -180,13 +180,13 @@ impl BroadcastMember {
 }
 
 /// What is sent, as long as it is what the launcher saw.
-fn source(place: &Place, layout: &Layout, choice: Choice, chunk: u64) -> Result<Source, files::Error> {
-    let source = Source::open(place.clone(), choice, chunk)?;
-    if source.layout() != layout {
+fn content(place: &Place, layout: &Layout, choice: Choice, chunk: u64) -> Result<Content, files::Error> {
+    let content = Content::open(place.clone(), choice, chunk)?;
+    if content.layout() != layout {
         let path = place.to_string();
         return Err(files::Error::Changed { path, what: "what is in it" });
     }
-    Ok(source)
+    Ok(content)
 }
 
 fn refused(error: files::Error) -> PyErr {

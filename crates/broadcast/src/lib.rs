@@ -28,6 +28,7 @@
 //! ```
 
 pub mod algorithm;
+pub mod arborescence;
 pub mod assign;
 pub mod bound;
 pub mod check;

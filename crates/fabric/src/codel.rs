@@ -53,6 +53,12 @@ impl Codel {
         }
     }
 
+    /// Moves its times.
+    pub(crate) fn shift(&mut self, by: Time) {
+        self.first_above = self.first_above.map(|time| time + by);
+        self.drop_next += by;
+    }
+
     /// Decides on a packet that leaves the queue at `now` after a wait of `sojourn`; `left` bytes stay
     /// behind. After [`Verdict::Drop`] the next packet must be offered at the same time; there is one.
     pub(crate) fn leave(&mut self, now: Time, sojourn: Time, left: u64, capable: bool) -> Verdict {

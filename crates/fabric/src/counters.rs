@@ -65,6 +65,11 @@ impl Discards {
         self.0.iter_mut().zip(other.0).for_each(|(own, more)| *own += more);
     }
 
+    /// `each` of those since `before`.
+    pub(crate) fn since(&self, before: &Discards, each: impl Fn(u64) -> u64) -> Discards {
+        Discards(std::array::from_fn(|reason| each(self.0[reason] - before.0[reason])))
+    }
+
     /// Packets discarded for `reason`.
     pub fn of(&self, reason: Discard) -> u64 {
         self.0[reason as usize]

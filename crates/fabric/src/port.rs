@@ -102,6 +102,8 @@ pub(crate) struct Cold<B> {
     longest_before: (u64, u32),
     longest_wait: Time,
     waits: Waits,
+    /// Packets that were counted without being there.
+    pub passed_over: u64,
     pub marks: u64,
     pub owner: NodeId,
     pub peer: NodeId,
@@ -168,6 +170,7 @@ impl<B: Copy + Default> Port<B> {
                 longest_before: (0, 0),
                 longest_wait: Time::ZERO,
                 waits: Waits::default(),
+                passed_over: 0,
                 marks: 0,
                 owner,
                 peer,
@@ -393,14 +396,14 @@ impl<B: Copy + Default> Port<B> {
         let cold = &mut *self.cold;
         cold.waits.take(&mut self.untold);
         let longest = exact(self.longest_wait, cold.longest_wait.as_ps());
-        cold.waits.among(self.enqueued_packets - cold.abandoned.0, Time::from_ps(longest))
+        cold.waits.among(self.enqueued_packets - cold.abandoned.0 - cold.passed_over, Time::from_ps(longest))
     }
 
     pub(crate) fn discard(&mut self, reason: Discard) {
         self.cold.discards.get_or_insert_default().count(reason);
     }
 
-    fn discards(&self) -> Discards {
+    pub(crate) fn discards(&self) -> Discards {
         self.cold.discards.as_deref().copied().unwrap_or_default()
     }
 

@@ -41,6 +41,11 @@ impl Red {
         self.idle_from = self.idle_from.max(from);
     }
 
+    /// Moves its time.
+    pub(crate) fn shift(&mut self, by: Time) {
+        self.idle_from += by;
+    }
+
     /// Decides on a packet that finds `bytes` in `packets` waiting.
     pub(crate) fn admit(&mut self, now: Time, bytes: u64, packets: u32, capable: bool) -> Verdict {
         self.update_average(now, self.config.min.of(bytes, packets));

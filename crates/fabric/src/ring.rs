@@ -91,6 +91,11 @@ impl<T: Copy + Default> Ring<T> {
         Some(&self.slots[slot])
     }
 
+    /// All entries, and what is left of others in their places.
+    pub(crate) fn places(&mut self) -> &mut [T] {
+        &mut self.slots
+    }
+
     /// Takes the first entry off, which must be there.
     #[inline]
     pub(crate) fn advance(&mut self) {

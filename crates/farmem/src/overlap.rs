@@ -50,7 +50,7 @@ pub fn longer(of: &Arc<Recorded>, setting: &Setting, costs: &Costs) -> Time {
 
 /// A thread.
 struct Thread {
-    source: ThreadAccesses,
+    accesses: ThreadAccesses,
     /// It has begun: the first thread has come as far as it had in the trace.
     begun: bool,
     now: Time,
@@ -63,8 +63,8 @@ struct Thread {
 }
 
 impl Thread {
-    fn new(source: ThreadAccesses) -> Thread {
-        Thread { source, begun: false, now: Time::ZERO, done: 0, step: None, coming: 0..0 }
+    fn new(accesses: ThreadAccesses) -> Thread {
+        Thread { accesses, begun: false, now: Time::ZERO, done: 0, step: None, coming: 0..0 }
     }
 }
 
@@ -103,7 +103,7 @@ impl Run<'_> {
     /// Threads begin for which the first one has come far enough.
     fn begin(&mut self, done: usize, now: Time) {
         for (of, thread) in self.threads.iter_mut().enumerate() {
-            if !thread.begun && thread.source.begins() <= done {
+            if !thread.begun && thread.accesses.begins() <= done {
                 (thread.begun, thread.now) = (true, now);
                 self.ready.push(Reverse((now, of)));
             }
@@ -117,8 +117,8 @@ impl Run<'_> {
             let thread = &mut self.threads[of];
             let mut computed = Time::ZERO;
             let step = thread.step.take().or_else(|| {
-                thread.done = thread.source.at();
-                thread.source.next(&mut computed)
+                thread.done = thread.accesses.at();
+                thread.accesses.next(&mut computed)
             });
             let Some(step) = step else {
                 thread.now = thread.now.saturating_add(computed);

@@ -6,6 +6,7 @@
 //! permissions, or has other files next to it, is reused too.
 
 use crate::choice::Choice;
+use crate::content::Content;
 use crate::error::Error;
 use crate::keeping::Keeping;
 use crate::layout::{Kind, Layout};
@@ -13,7 +14,6 @@ use crate::part::Part;
 use crate::place::Place;
 use crate::places::Places;
 use crate::run::Run;
-use crate::source::Source;
 use crate::store::{Named, Outcome, told};
 use broadcast::transfer::{ChunkSet, Hash, Store, StoreError};
 use process::Payload;
@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What was at a copy's place before, as a store.
 pub struct Earlier {
-    source: Source,
+    content: Content,
     /// Its files in the order in which they are sent, where its form is another.
     reordered: Option<Reordered>,
     place: Place,
@@ -46,18 +46,19 @@ impl Earlier {
     /// enough that a file of it has the name of one that is sent.
     pub fn find(place: &Place, layout: &Layout, chunk: u64, force: bool) -> Option<Earlier> {
         // What can't be read, or is no file or folder, is in the way of a copy: who begins one says so.
-        let source =
-            Source::at(place.of_target().ok()?, Choice::default().owners(layout.has_owners()), chunk).ok()?;
-        let reordered = if has_form(source.layout(), layout) {
+        let content =
+            Content::at(place.of_target().ok()?, Choice::default().owners(layout.has_owners()), chunk)
+                .ok()?;
+        let reordered = if has_form(content.layout(), layout) {
             None
-        } else if force && shares_files(source.layout(), layout) {
-            Some(Reordered::new(source.run_of(layout).ok()?))
+        } else if force && shares_files(content.layout(), layout) {
+            Some(Reordered::new(content.run_of(layout).ok()?))
         } else {
             return None;
         };
         let layout = layout.clone();
         let (place, outcome) = (place.clone(), Outcome::default());
-        Some(Earlier { source, reordered, place, layout, chunk, force, outcome, stage: Stage::Offered })
+        Some(Earlier { content, reordered, place, layout, chunk, force, outcome, stage: Stage::Offered })
     }
 
     /// Where it says that the copy has its name.
@@ -75,7 +76,7 @@ impl Earlier {
             if part.hash(chunk).is_none() {
                 let (bytes, hash) = match &mut self.reordered {
                     Some(reordered) => reordered.read_again(chunk)?,
-                    None => self.source.read(chunk)?,
+                    None => self.content.read(chunk)?,
                 };
                 part.write(chunk, &[&bytes], &hash)?;
             }
@@ -147,12 +148,12 @@ impl Store for Earlier {
     fn is_same(&mut self, chunk: u32, hash: &Hash) -> Result<bool, StoreError> {
         match &mut self.reordered {
             Some(reordered) => Ok(reordered.is_same(chunk.into(), hash)),
-            None => self.source.read(chunk.into()).map(|(_, own)| own == *hash).map_err(told),
+            None => self.content.read(chunk.into()).map(|(_, own)| own == *hash).map_err(told),
         }
     }
 
     fn adopt(&mut self, same: &ChunkSet) -> Result<(), StoreError> {
-        if self.reordered.is_some() || u64::from(same.len()) < self.source.chunks() {
+        if self.reordered.is_some() || u64::from(same.len()) < self.content.chunks() {
             return self.make(same).map_err(told);
         }
         self.stage = Stage::Same;
@@ -170,7 +171,7 @@ impl Store for Earlier {
     fn read(&mut self, chunk: u32) -> Result<(Payload, Hash), StoreError> {
         match &mut self.stage {
             Stage::Made(keeping) => Store::read(keeping, chunk),
-            _ => Store::read(&mut self.source, chunk),
+            _ => Store::read(&mut self.content, chunk),
         }
     }
 
@@ -184,7 +185,7 @@ impl Store for Earlier {
     fn hash(&mut self, chunk: u32) -> Result<Hash, StoreError> {
         match &mut self.stage {
             Stage::Made(keeping) => keeping.hash(chunk),
-            _ => Store::hash(&mut self.source, chunk),
+            _ => Store::hash(&mut self.content, chunk),
         }
     }
 
@@ -199,7 +200,7 @@ impl Store for Earlier {
             return keeping.complete();
         }
         // It may have changed while it was compared.
-        self.source.check().map_err(told)?;
+        self.content.check().map_err(told)?;
         let places = Places::of(&self.place, true).map_err(told)?;
         places.clear(&self.layout).map_err(told)?;
         self.outcome.set(Named::Done);

@@ -49,7 +49,7 @@ impl Part {
         let anew = known.is_empty();
         let begun = if anew { places.make(&layout) } else { places.open(&layout) };
         let folder = begun.map_err(|error| places.abandon(error, &layout, anew))?;
-        let run = Run::new(folder, &places.part, &layout, chunk, own);
+        let run = Run::new(folder, &places.part, &layout, chunk, open_with_one_name);
         let hashes = vec![None; run.chunks() as usize];
         let sparse = layout.sparse().collect();
         let mut part = Part { places, layout, run, journal, sparse, hashes, there: 0 };
@@ -198,7 +198,7 @@ impl Part {
 }
 
 /// A file of the copy, to write. One with another name is none of ours: it would change under that name too.
-fn own(folder: &File, path: &str) -> io::Result<File> {
+fn open_with_one_name(folder: &File, path: &str) -> io::Result<File> {
     let file = file::write_at(folder, path)?;
     let found = file.metadata()?;
     if found.is_file() && found.nlink() == 1 {

@@ -1,7 +1,7 @@
-//! A source as the store of a broadcast's chunks, and the progress of a copy's final steps.
+//! What is sent, as the store of a broadcast's chunks, and the progress of a copy's final steps.
 
+use crate::content::Content;
 use crate::finish::Finish;
-use crate::source::Source;
 use broadcast::transfer::{Hash, Store, StoreError};
 use process::Payload;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -50,13 +50,13 @@ pub(crate) fn told(error: crate::Error) -> StoreError {
     StoreError(error.to_string())
 }
 
-impl Store for Source {
+impl Store for Content {
     fn have(&self, _: u32) -> bool {
         true
     }
 
     fn read(&mut self, chunk: u32) -> Result<(Payload, Hash), StoreError> {
-        let (bytes, hash) = Source::read(self, chunk.into()).map_err(told)?;
+        let (bytes, hash) = Content::read(self, chunk.into()).map_err(told)?;
         Ok((bytes.into(), hash))
     }
 
@@ -67,7 +67,7 @@ impl Store for Source {
     fn hash(&mut self, chunk: u32) -> Result<Hash, StoreError> {
         match self.known_hash(chunk.into()) {
             Some(hash) => Ok(*hash),
-            None => Source::read(self, chunk.into()).map(|(_, hash)| hash).map_err(told),
+            None => Content::read(self, chunk.into()).map(|(_, hash)| hash).map_err(told),
         }
     }
 

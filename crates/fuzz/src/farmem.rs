@@ -72,9 +72,9 @@ fn process(kind: u8) -> Box<dyn Process> {
         writes: 0.5,
         compute: Time::from_us(1),
     };
-    let source = ThreadAccesses::made(pattern, vec![rng::stream(1, "accesses")]);
+    let accesses = ThreadAccesses::made(pattern, vec![rng::stream(1, "accesses")]);
     let memory = Addr { host: HostId(1), port: PORT };
-    Box::new(Program::new(0, Arc::new(settings), source, memory, Board::default()))
+    Box::new(Program::new(0, Arc::new(settings), accesses, memory, Board::default()))
 }
 
 /// Messages: the first byte says which end gets them; then each has a byte for its stream, one for its

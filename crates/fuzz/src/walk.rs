@@ -200,7 +200,7 @@ fn used<E: std::fmt::Debug>(graph: Result<Graph, E>) {
     let partition = Partition::even(nodes, 2).expect("two servers");
     for server in 0..2 {
         let part = ServerPart::of(&graph, &partition, server).expect("of the graph");
-        assert_eq!(part.own().count(), partition.sizes()[usize::from(server)] as usize);
+        assert_eq!(part.own_nodes().count(), partition.sizes()[usize::from(server)] as usize);
     }
 }
 

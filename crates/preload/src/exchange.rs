@@ -363,7 +363,7 @@ impl Kernel for Inwards<'_> {
         Ok(self.0.has(address))
     }
 
-    fn own(&mut self, _: Range) -> io::Result<()> {
+    fn unshare(&mut self, _: Range) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
@@ -397,7 +397,7 @@ impl Kernel for Outwards<'_> {
         Ok(self.0.has(address))
     }
 
-    fn own(&mut self, page: Range) -> io::Result<()> {
+    fn unshare(&mut self, page: Range) -> io::Result<()> {
         raw::advise(real_at(page.start), page.bytes, libc::MADV_POPULATE_WRITE).map(drop)
     }
 

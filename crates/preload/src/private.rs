@@ -62,11 +62,11 @@ pub(crate) fn owns(address: usize) -> bool {
     start != 0 && (start..start + PRIVATE_BYTES).contains(&address)
 }
 
-/// What this library itself allocates.
-struct Own;
+/// Allocates what this library itself needs.
+struct LibraryAllocator;
 
 // SAFETY: dlmalloc keeps to what is asked of an allocator, under its lock.
-unsafe impl GlobalAlloc for Own {
+unsafe impl GlobalAlloc for LibraryAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         LIBRARY_BYTES.fetch_add(layout.size(), Relaxed);
         tell();
@@ -85,4 +85,4 @@ unsafe impl GlobalAlloc for Own {
 
 #[cfg(not(test))]
 #[global_allocator]
-static OWN: Own = Own;
+static ALLOCATOR: LibraryAllocator = LibraryAllocator;

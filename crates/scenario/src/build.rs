@@ -2,7 +2,9 @@
 
 use crate::emulate::{self, Away};
 use crate::kinds::{AllShown, Cast, Place};
-use crate::lab::{Job, Rule, Scenario, Topology, clock, faults, hosts, measure, switches, topology};
+use crate::lab::{
+    Job, Rule, Scenario, Topology, clock, faults, fidelity, hosts, measure, switches, topology,
+};
 use crate::names::Names;
 use fabric::{Fabric, Framing, Graph, NodeId};
 use process::HostId;
@@ -69,6 +71,7 @@ pub(crate) fn build_shown(scenario: &Scenario) -> Result<Built, Problem> {
         }
     }
     measure::prepare(&scenario.measure, &mut sim)?;
+    fidelity::prepare(scenario, &mut sim)?;
     Ok(Built { sim, shown, away })
 }
 

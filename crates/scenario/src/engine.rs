@@ -22,7 +22,8 @@ impl Engine {
         let processors = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let threads = threads.get().min(processors);
         // What processes show they keep in memory that all share.
-        let apart = threads > 1 && shown.iter().all(|shown| shown.is_nothing());
+        let apart =
+            threads > 1 && scenario.fidelity.is_none() && shown.iter().all(|shown| shown.is_nothing());
         let cut = apart.then(|| sim.cut(threads)).flatten();
         let Some(cut) = cut.filter(|cut| cut.is_worth_threads(sim.graph())) else {
             return Engine::Whole(Box::new(sim));

@@ -77,7 +77,7 @@ impl Boards {
     }
 }
 
-/// What a host is told of a scenario: the jobs in which it has a part, and what their plans depend on.
+/// What a host is told of a scenario: the jobs in which it has a part, and what their processes depend on.
 ///
 /// The network is the real one, so switches are left out, and so is all that is measured or breaks in a
 /// simulation. Rules for hosts have the MTU, by which jobs choose the size of datagrams.

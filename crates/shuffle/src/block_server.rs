@@ -1,6 +1,6 @@
 //! The sending side of a block read or a fetch: from the disk, a little ahead of the stream, to the stream.
 
-use crate::plan::MILLION;
+use crate::prepared::MILLION;
 use process::{Context, Payload, StreamId};
 
 /// Read from the disk at a time.

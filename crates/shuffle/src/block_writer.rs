@@ -87,13 +87,13 @@ impl BlockWriter {
         let Some((first, rest)) = nodes.split_first().filter(|_| std::mem::take(&mut self.asked)) else {
             return;
         };
-        let bytes = (self.left + self.waiting).min(env.plan.job.block);
+        let bytes = (self.left + self.waiting).min(env.prepared.job.block);
         let request = Message::Write { bytes, group: self.group, rest: rest.to_vec() };
         let stream = env.open(*first, self.group, &request);
         env.cx.drain(stream);
         self.block = Some(Block { stream, first: *first, bytes, sent: 0, closed: false });
         self.seen = u64::MAX;
-        env.timer(Op::Stalled, env.plan.job.costs.socket_timeout);
+        env.timer(Op::Stalled, env.prepared.job.costs.socket_timeout);
         self.go_on(env);
     }
 
@@ -131,7 +131,7 @@ impl BlockWriter {
         if stalled && !waits {
             return self.fail(env);
         }
-        env.timer(Op::Stalled, env.plan.job.costs.socket_timeout);
+        env.timer(Op::Stalled, env.prepared.job.costs.socket_timeout);
         Status::Going
     }
 

@@ -4,7 +4,7 @@
 //! Rules as in Hadoop's MergeManagerImpl: a fetch may begin while no more than the limit is in use, so it may
 //! pass the limit once; what is fetched and not being merged is merged when it reaches its limit.
 
-use crate::plan::Plan;
+use crate::prepared::PreparedJob;
 
 /// Runs that are merged at a time (`mapreduce.task.io.sort.factor`).
 const SORT_FACTOR: usize = 10;
@@ -25,11 +25,11 @@ pub(crate) struct Buffer {
 impl Buffer {
     /// Takes room for a map output that is about to be fetched; `None` when there is none now, else whether
     /// it goes to memory.
-    pub(crate) fn reserve(&mut self, bytes: u64, plan: &Plan) -> Option<bool> {
-        if bytes > plan.large {
+    pub(crate) fn reserve(&mut self, bytes: u64, prepared: &PreparedJob) -> Option<bool> {
+        if bytes > prepared.large {
             return Some(false);
         }
-        if self.used > plan.buffer_limit {
+        if self.used > prepared.buffer_limit {
             return None;
         }
         self.used += bytes;
@@ -47,8 +47,8 @@ impl Buffer {
     }
 
     /// What is to be merged to disk now: at the limit, or all when `last`.
-    pub(crate) fn begin_merge(&mut self, plan: &Plan, last: bool) -> Option<u64> {
-        let due = if last { self.fetched > 0 } else { self.fetched >= plan.merge_limit };
+    pub(crate) fn begin_merge(&mut self, prepared: &PreparedJob, last: bool) -> Option<u64> {
+        let due = if last { self.fetched > 0 } else { self.fetched >= prepared.merge_limit };
         if !due || self.merging > 0 {
             return None;
         }

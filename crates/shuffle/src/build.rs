@@ -4,7 +4,7 @@ use crate::data_node::DataNode;
 use crate::job::Job;
 use crate::master::Master;
 use crate::node_manager::NodeManager;
-use crate::plan::Plan;
+use crate::prepared::PreparedJob;
 use process::{HostId, Process};
 use rand::Rng;
 use std::collections::BTreeMap;
@@ -21,15 +21,15 @@ pub type Processes = Vec<(HostId, Box<dyn Process>)>;
 /// When the job can't run.
 pub fn build(job: Job, hosts: usize, rng: &mut dyn Rng, port: u16) -> Result<Processes, Problem> {
     job.check(hosts)?;
-    let plan = Arc::new(Plan::new(job, port, rng));
+    let prepared = Arc::new(PreparedJob::new(job, port, rng));
     let mut processes: BTreeMap<HostId, Box<dyn Process>> = BTreeMap::new();
-    processes.insert(plan.job.master, Box::new(Master::new(Arc::clone(&plan))));
-    for host in &plan.job.compute {
-        processes.insert(*host, Box::new(NodeManager::new(Arc::clone(&plan))));
+    processes.insert(prepared.job.master, Box::new(Master::new(Arc::clone(&prepared))));
+    for host in &prepared.job.compute {
+        processes.insert(*host, Box::new(NodeManager::new(Arc::clone(&prepared))));
     }
-    let logs = if plan.job.log_bytes > 0 { plan.job.log_nodes.as_slice() } else { &[] };
-    for host in plan.job.data.iter().chain(logs) {
-        processes.insert(*host, Box::new(DataNode::new(Arc::clone(&plan))));
+    let logs = if prepared.job.log_bytes > 0 { prepared.job.log_nodes.as_slice() } else { &[] };
+    for host in prepared.job.data.iter().chain(logs) {
+        processes.insert(*host, Box::new(DataNode::new(Arc::clone(&prepared))));
     }
     Ok(processes.into_iter().collect())
 }

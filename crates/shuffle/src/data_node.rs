@@ -1,7 +1,7 @@
 //! A data node: sends blocks, and takes them in as a link of a replication pipeline (HDFS).
 
 use crate::block_server::BlockServer;
-use crate::plan::{MILLION, Plan};
+use crate::prepared::{MILLION, PreparedJob};
 use crate::receive::Receive;
 use crate::wire::{FRAMING, Message};
 use process::wire::Frames;
@@ -23,13 +23,13 @@ enum Use {
 /// A data node, or a node that takes in logs.
 #[derive(Debug)]
 pub(crate) struct DataNode {
-    plan: Arc<Plan>,
+    prepared: Arc<PreparedJob>,
     streams: BTreeMap<StreamId, Use>,
 }
 
 impl DataNode {
-    pub(crate) fn new(plan: Arc<Plan>) -> DataNode {
-        DataNode { plan, streams: BTreeMap::new() }
+    pub(crate) fn new(prepared: Arc<PreparedJob>) -> DataNode {
+        DataNode { prepared, streams: BTreeMap::new() }
     }
 
     fn readable(&mut self, stream: StreamId, cx: &mut dyn Context) {
@@ -84,7 +84,7 @@ impl DataNode {
         rest: &[HostId],
         cx: &mut dyn Context,
     ) -> StreamId {
-        let next = cx.open(Addr { host: to, port: self.plan.port }, group);
+        let next = cx.open(Addr { host: to, port: self.prepared.port }, group);
         let request = Message::Write { bytes, group, rest: rest.to_vec() };
         cx.write(next, Payload::from(request.encode()));
         cx.drain(next);
@@ -153,7 +153,7 @@ impl Process for DataNode {
         match event {
             Event::Start => {
                 self.streams.clear();
-                cx.listen(self.plan.port);
+                cx.listen(self.prepared.port);
                 // It only ever serves: the master knows when the job is done.
                 cx.finish();
             }

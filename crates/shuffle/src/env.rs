@@ -1,7 +1,7 @@
 //! What a piece of work on a compute node may do: its context, with timers, computations and disk transfers
 //! told apart by what they are for.
 
-use crate::plan::Plan;
+use crate::prepared::PreparedJob;
 use crate::wire::Message;
 use process::{Addr, Context, HostId, Payload, StreamId};
 use std::collections::BTreeMap;
@@ -87,7 +87,7 @@ pub(crate) enum Status {
 /// The world of a piece of work.
 pub(crate) struct Env<'a> {
     pub cx: &'a mut dyn Context,
-    pub plan: &'a Plan,
+    pub prepared: &'a PreparedJob,
     /// The number of the work, from 1.
     pub work: u64,
     /// Whose each stream is.
@@ -105,7 +105,7 @@ impl Env<'_> {
 
     /// Opens a stream and makes a request on it.
     pub(crate) fn open(&mut self, to: HostId, group: u64, request: &Message) -> StreamId {
-        let stream = self.cx.open(Addr { host: to, port: self.plan.port }, group);
+        let stream = self.cx.open(Addr { host: to, port: self.prepared.port }, group);
         self.owners.insert(stream, self.work);
         self.cx.write(stream, Payload::from(request.encode()));
         stream
@@ -131,7 +131,7 @@ impl Env<'_> {
 
     /// Reads back from the local disk; what the page cache has is there at once.
     pub(crate) fn read_back(&mut self, op: Op, bytes: u64) {
-        match self.plan.disk_part(bytes) {
+        match self.prepared.disk_part(bytes) {
             0 => self.timer(op, Time::ZERO),
             bytes => self.cx.disk_read(self.token(op), bytes),
         }

@@ -93,7 +93,7 @@ impl Fetches {
 
     /// Begins as many fetches as there are idle fetchers, nodes to ask, and room.
     pub(crate) fn go_on(&mut self, buffer: &mut Buffer, env: &mut Env<'_>) {
-        while self.open.len() < env.plan.job.parallel_copies as usize {
+        while self.open.len() < env.prepared.job.parallel_copies as usize {
             let Some(host) = self.choose(env) else { return };
             if !self.ask(host, buffer, env) {
                 return;
@@ -118,8 +118,8 @@ impl Fetches {
         let waiting = self.waiting.get_mut(&host).expect("chosen among those with something");
         let (mut maps, mut to_memory, mut to_disk) = (Vec::new(), 0, 0);
         while let Some(&map) = waiting.first().filter(|_| maps.len() < MAPS_AT_ONCE) {
-            let bytes = env.plan.part(map, self.reduce);
-            match buffer.reserve(bytes, env.plan) {
+            let bytes = env.prepared.part(map, self.reduce);
+            match buffer.reserve(bytes, env.prepared) {
                 Some(true) => to_memory += bytes,
                 Some(false) => to_disk += bytes,
                 None => break,
@@ -134,7 +134,8 @@ impl Fetches {
         let stream = env.open(host, self.group, &request);
         env.cx.drain(stream);
         env.cx.close(stream);
-        let patience = env.plan.job.costs.socket_timeout + SLOWEST.time_for(Bytes::new(to_memory + to_disk));
+        let patience =
+            env.prepared.job.costs.socket_timeout + SLOWEST.time_for(Bytes::new(to_memory + to_disk));
         let deadline = env.cx.now() + patience;
         self.open.insert(stream, Fetch { host, maps, to_memory, to_disk, deadline });
         true
@@ -156,7 +157,7 @@ impl Fetches {
     pub(crate) fn fail(&mut self, stream: StreamId, buffer: &mut Buffer, env: &mut Env<'_>) {
         let Some(fetch) = self.open.remove(&stream) else { return };
         buffer.release(fetch.to_memory);
-        let penalty = env.plan.job.costs.fetch_penalty;
+        let penalty = env.prepared.job.costs.fetch_penalty;
         self.penalised.insert(fetch.host, env.cx.now() + penalty);
         env.timer(Op::Penalty, penalty);
         // The first output is to blame: the others were not begun.

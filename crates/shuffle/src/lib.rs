@@ -59,7 +59,7 @@ mod master;
 mod master_calls;
 mod node_manager;
 mod pace;
-mod plan;
+mod prepared;
 mod receive;
 mod reduce_task;
 mod remote_calls;

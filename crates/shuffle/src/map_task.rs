@@ -6,7 +6,7 @@
 
 use crate::env::{Env, Op, Signal, Status};
 use crate::pace::Pace;
-use crate::plan::core_time;
+use crate::prepared::core_time;
 use crate::remote_calls::RemoteCalls;
 use crate::wire::{Kind, Message};
 use process::{HostId, StreamId, TaskId};
@@ -66,10 +66,10 @@ impl MapTask {
             number,
             task,
             calls: env.start_container(reuse),
-            bytes: env.plan.split(number),
-            replicas: env.plan.replicas[number as usize].clone(),
+            bytes: env.prepared.split(number),
+            replicas: env.prepared.replicas[number as usize].clone(),
             tries: 0,
-            slowness: env.plan.draw_slowness(env.cx.rng()),
+            slowness: env.prepared.draw_slowness(env.cx.rng()),
             stream: None,
             pace: Pace::default(),
             read: 0,
@@ -113,7 +113,7 @@ impl MapTask {
                 return self.go_on(env);
             }
             Op::ReadBack => {
-                let time = core_time(env.plan.job.costs.merge_rate, self.bytes, self.slowness);
+                let time = core_time(env.prepared.job.costs.merge_rate, self.bytes, self.slowness);
                 env.compute(Op::Sorted, time);
             }
             Op::Committed => return Status::Done,
@@ -140,7 +140,7 @@ impl MapTask {
         self.stream = Some(stream);
         self.pace = Pace::default();
         self.seen = u64::MAX;
-        env.timer(Op::Stalled, env.plan.job.costs.socket_timeout);
+        env.timer(Op::Stalled, env.prepared.job.costs.socket_timeout);
     }
 
     /// Reads on, gives the map function what is worth it, spills a full buffer.
@@ -148,7 +148,7 @@ impl MapTask {
         if self.busy != Busy::Free {
             return Status::Going;
         }
-        let room = env.plan.spill_at - self.collected - self.waiting;
+        let room = env.prepared.spill_at - self.collected - self.waiting;
         if let Some(stream) = self.stream {
             let token = env.token(Op::Tick);
             let n = self.pace.read(stream, room.min(self.bytes - self.read), token, env.cx);
@@ -165,14 +165,17 @@ impl MapTask {
         } else if self.pace.ended && self.stream.is_some() {
             return self.fail(env);
         }
-        let full = self.collected + self.waiting >= env.plan.spill_at;
+        let full = self.collected + self.waiting >= env.prepared.spill_at;
         if self.waiting >= PACKET || (self.waiting > 0 && (whole || full)) {
             self.at = std::mem::take(&mut self.waiting);
             self.busy = Busy::Function;
-            env.compute(Op::Function, core_time(env.plan.job.costs.map_rate, self.at, self.slowness));
+            env.compute(Op::Function, core_time(env.prepared.job.costs.map_rate, self.at, self.slowness));
         } else if full || (whole && self.collected > 0) {
             self.busy = Busy::Spilling;
-            env.compute(Op::Sorted, core_time(env.plan.job.costs.sort_rate, self.collected, self.slowness));
+            env.compute(
+                Op::Sorted,
+                core_time(env.prepared.job.costs.sort_rate, self.collected, self.slowness),
+            );
         } else if whole && self.spilled == self.bytes {
             self.finish(env);
         }
@@ -199,7 +202,7 @@ impl MapTask {
             return self.fail(env);
         }
         self.seen = self.read;
-        env.timer(Op::Stalled, env.plan.job.costs.socket_timeout);
+        env.timer(Op::Stalled, env.prepared.job.costs.socket_timeout);
         Status::Going
     }
 

@@ -6,7 +6,7 @@
 
 use crate::link::Link;
 use crate::master_calls::{MasterCalls, Next};
-use crate::plan::{Plan, sample};
+use crate::prepared::{PreparedJob, sample};
 use crate::schedule::Schedule;
 use crate::wire::{COMPLETED_MAX, Kind, Message};
 use process::{Context, Event, HostId, Process, StreamId, TaskId};
@@ -48,7 +48,7 @@ struct Node {
 /// The master.
 #[derive(Debug)]
 pub(crate) struct Master {
-    plan: Arc<Plan>,
+    prepared: Arc<PreparedJob>,
     stage: Stage,
     task: Option<TaskId>,
     schedule: Schedule,
@@ -65,19 +65,19 @@ pub(crate) struct Master {
 }
 
 impl Master {
-    pub(crate) fn new(plan: Arc<Plan>) -> Master {
+    pub(crate) fn new(prepared: Arc<PreparedJob>) -> Master {
         Master {
             stage: Stage::Starting,
             task: None,
-            schedule: Schedule::new(&plan),
+            schedule: Schedule::new(&prepared),
             links: BTreeMap::new(),
             nodes: BTreeMap::new(),
             granted: Vec::new(),
             events: Vec::new(),
-            outputs: vec![None; plan.maps as usize],
+            outputs: vec![None; prepared.maps as usize],
             fetch_failures: BTreeMap::new(),
             calls: MasterCalls::default(),
-            plan,
+            prepared,
         }
     }
 
@@ -111,7 +111,7 @@ impl Master {
     /// Gives up to `limit` tasks to a node; only to containers that it has when `reuse`.
     fn assign(&mut self, host: HostId, limit: u32, reuse: bool, cx: &mut dyn Context) {
         for _ in 0..limit {
-            let slots = self.plan.job.slots as usize;
+            let slots = self.prepared.job.slots as usize;
             let Some(node) = self.nodes.get_mut(&host) else { return };
             let again = node.idle > 0;
             if !again && (reuse || node.running.len() >= slots) {
@@ -121,7 +121,7 @@ impl Master {
             let Some((kind, number)) = next else { return };
             node.idle -= u32::from(again);
             node.running.insert((kind, number));
-            if again || self.plan.job.costs.master_heartbeat == Time::ZERO {
+            if again || self.prepared.job.costs.master_heartbeat == Time::ZERO {
                 self.tell(host, &Message::Run { kind, number, reuse: again }, cx);
             } else {
                 self.granted.push((host, kind, number));
@@ -133,7 +133,7 @@ impl Master {
     fn preempt(&mut self, host: HostId, cx: &mut dyn Context) {
         let maps_run =
             self.nodes.values().any(|node| node.running.iter().any(|(kind, _)| *kind == Kind::Map));
-        let full = |node: &Node| node.running.len() >= self.plan.job.slots as usize;
+        let full = |node: &Node| node.running.len() >= self.prepared.job.slots as usize;
         if maps_run || !self.schedule.maps_wait() || !self.nodes.values().all(full) {
             return;
         }
@@ -151,9 +151,9 @@ impl Master {
     }
 
     fn heartbeat(&mut self, host: HostId, cx: &mut dyn Context) {
-        cx.set_timer(NODES + u64::from(host.0), self.plan.job.costs.node_expiry);
+        cx.set_timer(NODES + u64::from(host.0), self.prepared.job.costs.node_expiry);
         if self.stage == Stage::Running {
-            self.assign(host, self.plan.job.costs.assignments, false, cx);
+            self.assign(host, self.prepared.job.costs.assignments, false, cx);
             self.preempt(host, cx);
         }
     }
@@ -167,7 +167,7 @@ impl Master {
             self.tell(host, &Message::Run { kind, number, reuse: false }, cx);
         }
         self.schedule.ask();
-        cx.set_timer(HEARTBEAT, self.plan.job.costs.master_heartbeat);
+        cx.set_timer(HEARTBEAT, self.prepared.job.costs.master_heartbeat);
     }
 
     fn done(&mut self, host: HostId, kind: Kind, number: u32, cx: &mut dyn Context) {
@@ -175,7 +175,7 @@ impl Master {
         if !node.running.remove(&(kind, number)) {
             return;
         }
-        node.idle += u32::from(self.plan.tez());
+        node.idle += u32::from(self.prepared.tez());
         self.schedule.done(kind);
         if kind == Kind::Map {
             self.events.push((number, host));
@@ -185,8 +185,8 @@ impl Master {
         if self.schedule.complete() {
             if self.stage == Stage::Running {
                 self.stage = Stage::Committing;
-                let costs = &self.plan.job.costs;
-                let (n, delay) = (costs.commit_rpcs, costs.job_commit + self.plan.unregistering());
+                let costs = &self.prepared.job.costs;
+                let (n, delay) = (costs.commit_rpcs, costs.job_commit + self.prepared.unregistering());
                 self.call(n, COMMITTED, delay, cx);
             }
             return;
@@ -201,7 +201,7 @@ impl Master {
         if !node.running.remove(&(kind, number)) {
             return;
         }
-        node.idle += u32::from(self.plan.tez());
+        node.idle += u32::from(self.prepared.tez());
         if !self.schedule.failed(kind, number) {
             self.fail(kind, number, cx);
         }
@@ -274,7 +274,7 @@ impl Master {
     /// The NameNode's choice for a new block.
     fn add_block(&mut self, host: HostId, request: &Message, cx: &mut dyn Context) {
         let Message::AddBlock { work, copies, log, without } = *request else { return };
-        let members = if log { &self.plan.job.log_nodes } else { &self.plan.job.data };
+        let members = if log { &self.prepared.job.log_nodes } else { &self.prepared.job.data };
         let nodes = sample(members, usize::from(copies), without, cx.rng());
         self.tell(host, &Message::Block { work, nodes }, cx);
     }
@@ -296,7 +296,7 @@ impl Master {
             Message::Register => {
                 self.lose(host, cx);
                 self.nodes.insert(host, Node { stream, running: BTreeSet::new(), idle: 0 });
-                cx.set_timer(NODES + u64::from(host.0), self.plan.job.costs.node_expiry);
+                cx.set_timer(NODES + u64::from(host.0), self.prepared.job.costs.node_expiry);
                 let next = self.calls.registered(host);
                 self.go_on(next, cx);
             }
@@ -334,7 +334,7 @@ impl Master {
         if self.stage == Stage::Finishing && self.nodes.is_empty() && self.links.is_empty() {
             self.stage = Stage::Done;
             if let Some(task) = self.task.take() {
-                cx.end_task(task, self.plan.job.bytes);
+                cx.end_task(task, self.prepared.job.bytes);
             }
             cx.finish();
         }
@@ -343,14 +343,14 @@ impl Master {
     fn on_timer(&mut self, token: u64, cx: &mut dyn Context) {
         match token {
             SUBMITTED => {
-                let costs = &self.plan.job.costs;
+                let costs = &self.prepared.job.costs;
                 let (n, delay) = (costs.master_rpcs, costs.master_start);
                 self.call(n, BEGIN, delay, cx);
             }
             BEGIN => {
                 self.stage = Stage::Running;
-                if self.plan.job.costs.master_heartbeat > Time::ZERO {
-                    cx.set_timer(HEARTBEAT, self.plan.job.costs.master_heartbeat);
+                if self.prepared.job.costs.master_heartbeat > Time::ZERO {
+                    cx.set_timer(HEARTBEAT, self.prepared.job.costs.master_heartbeat);
                 }
             }
             HEARTBEAT => self.master_heartbeat(cx),
@@ -371,10 +371,10 @@ impl Process for Master {
             Event::Start if self.task.is_some() => {}
             Event::Start => {
                 self.task = Some(cx.begin_task("application", 0));
-                cx.listen(self.plan.port);
-                cx.set_timer(SUBMITTED, self.plan.job.costs.job_submit);
+                cx.listen(self.prepared.port);
+                cx.set_timer(SUBMITTED, self.prepared.job.costs.job_submit);
             }
-            Event::Accepted { stream, from, .. } if self.plan.job.compute.contains(&from.host) => {
+            Event::Accepted { stream, from, .. } if self.prepared.job.compute.contains(&from.host) => {
                 self.links.insert(stream, (from.host, Link::new(stream)));
             }
             Event::Accepted { stream, .. } => cx.abort(stream),

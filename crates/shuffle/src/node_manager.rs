@@ -6,7 +6,7 @@
 use crate::env::{self, Env, Signal, Status};
 use crate::link::Link;
 use crate::map_task::MapTask;
-use crate::plan::Plan;
+use crate::prepared::PreparedJob;
 use crate::reduce_task::ReduceTask;
 use crate::shuffle_handler::ShuffleHandler;
 use crate::wire::{Kind, Message};
@@ -28,7 +28,7 @@ const CONNECTS: u32 = 10;
 /// A compute node.
 #[derive(Debug)]
 pub(crate) struct NodeManager {
-    plan: Arc<Plan>,
+    prepared: Arc<PreparedJob>,
     link: Option<Link>,
     connects: u32,
     works: BTreeMap<u64, Work>,
@@ -49,9 +49,9 @@ pub(crate) struct NodeManager {
 }
 
 impl NodeManager {
-    pub(crate) fn new(plan: Arc<Plan>) -> NodeManager {
+    pub(crate) fn new(prepared: Arc<PreparedJob>) -> NodeManager {
         NodeManager {
-            plan,
+            prepared,
             link: None,
             connects: 0,
             works: BTreeMap::new(),
@@ -69,10 +69,10 @@ impl NodeManager {
     }
 
     fn connect(&mut self, cx: &mut dyn Context) {
-        let stream = cx.open(Addr { host: self.plan.job.master, port: self.plan.port }, 0);
+        let stream = cx.open(Addr { host: self.prepared.job.master, port: self.prepared.port }, 0);
         self.link = Some(Link::new(stream));
         self.tell(&[Message::Register], cx);
-        let heartbeat = self.plan.job.costs.heartbeat.as_ps();
+        let heartbeat = self.prepared.job.costs.heartbeat.as_ps();
         let phase = cx.rng().random_range(0..heartbeat);
         cx.set_timer(HEARTBEAT, Time::from_ps(phase));
     }
@@ -114,8 +114,8 @@ impl NodeManager {
     ) {
         let Some(mut work) = self.works.remove(&id) else { return };
         let mut calls = Vec::new();
-        let (plan, owners, localised) = (&self.plan, &mut self.owners, &mut self.localised);
-        let mut env = Env { cx, plan, work: id, owners, calls: &mut calls, localised };
+        let (prepared, owners, localised) = (&self.prepared, &mut self.owners, &mut self.localised);
+        let mut env = Env { cx, prepared, work: id, owners, calls: &mut calls, localised };
         let status = act(&mut work, &self.events, &mut env);
         if status == Status::Going {
             self.works.insert(id, work);
@@ -144,7 +144,7 @@ impl NodeManager {
             (Some((kind, number)), _) => self.tell(&[Message::Failed { kind, number }], cx),
             (None, _) => {}
         }
-        if task.is_some() && self.plan.tez() && !self.finishing {
+        if task.is_some() && self.prepared.tez() && !self.finishing {
             self.idle += 1;
         } else if task.is_some() {
             self.upload(cx);
@@ -156,7 +156,7 @@ impl NodeManager {
     /// A NodeManager says at once that a container has ended (ContainerImpl.ContainerDoneTransition), and its
     /// next heartbeats follow from there. A master that hears of containers at once needs none.
     fn heartbeat_out_of_turn(&mut self, cx: &mut dyn Context) {
-        if self.plan.job.costs.master_heartbeat > Time::ZERO && !self.finishing && !self.stopped {
+        if self.prepared.job.costs.master_heartbeat > Time::ZERO && !self.finishing && !self.stopped {
             self.on_timer(HEARTBEAT, cx);
         }
     }
@@ -165,8 +165,8 @@ impl NodeManager {
         self.last_work += 1;
         let id = self.last_work;
         let mut calls = Vec::new();
-        let (plan, owners, localised) = (&self.plan, &mut self.owners, &mut self.localised);
-        let work = new(&mut Env { cx, plan, work: id, owners, calls: &mut calls, localised });
+        let (prepared, owners, localised) = (&self.prepared, &mut self.owners, &mut self.localised);
+        let work = new(&mut Env { cx, prepared, work: id, owners, calls: &mut calls, localised });
         self.works.insert(id, work);
         self.tell(&calls, cx);
     }
@@ -175,10 +175,10 @@ impl NodeManager {
         let reuse = reuse && self.idle > 0;
         self.idle -= u32::from(reuse);
         match kind {
-            Kind::Map if number < self.plan.maps => {
+            Kind::Map if number < self.prepared.maps => {
                 self.begin(cx, |env| Work::Map(MapTask::new(number, reuse, env)));
             }
-            Kind::Reduce if number < self.plan.job.reduces => {
+            Kind::Reduce if number < self.prepared.job.reduces => {
                 self.begin(cx, |env| Work::Reduce(Box::new(ReduceTask::new(number, reuse, env))));
                 self.poll(cx);
             }
@@ -188,7 +188,7 @@ impl NodeManager {
 
     /// A container has ended: its log goes to HDFS.
     fn upload(&mut self, cx: &mut dyn Context) {
-        if self.plan.job.log_bytes > 0 {
+        if self.prepared.job.log_bytes > 0 {
             self.uploads += 1;
             let number = self.uploads - 1;
             self.begin(cx, |env| Work::Upload(Upload::new(number, env)));
@@ -198,8 +198,8 @@ impl NodeManager {
     /// Ends a work and tells nobody.
     fn kill(&mut self, id: u64, cx: &mut dyn Context) {
         let Some(work) = self.works.remove(&id) else { return };
-        let (plan, owners, localised) = (&self.plan, &mut self.owners, &mut self.localised);
-        work.end(false, &mut Env { cx, plan, work: id, owners, calls: &mut Vec::new(), localised });
+        let (prepared, owners, localised) = (&self.prepared, &mut self.owners, &mut self.localised);
+        work.end(false, &mut Env { cx, prepared, work: id, owners, calls: &mut Vec::new(), localised });
         self.drop_streams(id, cx);
     }
 
@@ -218,7 +218,7 @@ impl NodeManager {
         if !self.polling && copies && !self.stopped {
             self.polling = true;
             self.tell(&[Message::Poll { from: self.events.len() as u32 }], cx);
-            cx.set_timer(POLL, self.plan.job.costs.umbilical);
+            cx.set_timer(POLL, self.prepared.job.costs.umbilical);
         }
     }
 
@@ -292,7 +292,7 @@ impl NodeManager {
         if self.owners.contains_key(&stream) {
             return self.signal(stream, Signal::Readable, cx);
         }
-        self.handler.readable(stream, &self.plan, cx);
+        self.handler.readable(stream, &self.prepared, cx);
     }
 
     fn hear(&mut self, cx: &mut dyn Context) {
@@ -351,7 +351,7 @@ impl NodeManager {
         match token {
             HEARTBEAT => {
                 self.tell(&[Message::Heartbeat], cx);
-                cx.set_timer(HEARTBEAT, self.plan.job.costs.heartbeat);
+                cx.set_timer(HEARTBEAT, self.prepared.job.costs.heartbeat);
             }
             POLL => {
                 self.polling = false;
@@ -367,8 +367,8 @@ impl Process for NodeManager {
     fn handle(&mut self, event: Event, cx: &mut dyn Context) {
         match event {
             Event::Start => {
-                *self = NodeManager::new(Arc::clone(&self.plan));
-                cx.listen(self.plan.port);
+                *self = NodeManager::new(Arc::clone(&self.prepared));
+                cx.listen(self.prepared.port);
                 self.connect(cx);
                 // The master knows when the job is done.
                 cx.finish();

@@ -9,7 +9,7 @@ use crate::buffer::Buffer;
 use crate::env::{Env, Op, Signal, Status};
 use crate::fetch::Fetches;
 use crate::pace::QUANTUM;
-use crate::plan::core_time;
+use crate::prepared::core_time;
 use crate::remote_calls::RemoteCalls;
 use crate::wire::Kind;
 use process::{HostId, StreamId, TaskId};
@@ -52,7 +52,7 @@ impl ReduceTask {
             number,
             task,
             calls: env.start_container(reuse),
-            slowness: env.plan.draw_slowness(env.cx.rng()),
+            slowness: env.prepared.draw_slowness(env.cx.rng()),
             phase: Phase::Starting,
             buffer: Buffer::default(),
             to_disk: VecDeque::new(),
@@ -116,7 +116,7 @@ impl ReduceTask {
                 self.copy_on(env);
             }
             Op::ReadBack if self.pass > 0 => {
-                let time = core_time(env.plan.job.costs.merge_rate, self.pass, self.slowness);
+                let time = core_time(env.prepared.job.costs.merge_rate, self.pass, self.slowness);
                 env.compute(Op::Sorted, time);
             }
             Op::Sorted => env.disk_write(Op::Written, self.pass),
@@ -125,7 +125,7 @@ impl ReduceTask {
                 self.merge_on(env);
             }
             Op::ReadBack => {
-                let time = core_time(env.plan.job.costs.reduce_rate, self.piece(), self.slowness);
+                let time = core_time(env.prepared.job.costs.reduce_rate, self.piece(), self.slowness);
                 env.compute(Op::Function, time);
             }
             Op::Function => return self.produce(env),
@@ -158,10 +158,10 @@ impl ReduceTask {
 
     fn begin_copying(&mut self, events: &[(u32, HostId)], env: &mut Env<'_>) {
         let task = env.cx.begin_task("shuffle", u64::from(self.number));
-        let mut fetches = Fetches::new(self.number, env.plan.maps, task.0);
+        let mut fetches = Fetches::new(self.number, env.prepared.maps, task.0);
         fetches.learn(events);
         self.phase = Phase::Copying(task, fetches);
-        env.timer(Op::Stalled, env.plan.job.costs.socket_timeout);
+        env.timer(Op::Stalled, env.prepared.job.costs.socket_timeout);
         self.copy_on(env);
     }
 
@@ -180,8 +180,8 @@ impl ReduceTask {
     fn copy_on(&mut self, env: &mut Env<'_>) {
         let Phase::Copying(task, fetches) = &mut self.phase else { return };
         let complete = fetches.complete();
-        if let Some(bytes) = self.buffer.begin_merge(env.plan, false) {
-            env.compute(Op::BufferMerged, core_time(env.plan.job.costs.merge_rate, bytes, self.slowness));
+        if let Some(bytes) = self.buffer.begin_merge(env.prepared, false) {
+            env.compute(Op::BufferMerged, core_time(env.prepared.job.costs.merge_rate, bytes, self.slowness));
         }
         fetches.go_on(&mut self.buffer, env);
         if complete && !self.buffer.is_merging() && self.to_disk.is_empty() {
@@ -196,8 +196,8 @@ impl ReduceTask {
     /// The next pass of the final merge; after the last, the reduce function begins.
     fn merge_on(&mut self, env: &mut Env<'_>) {
         let Phase::Merging(task) = &self.phase else { return };
-        if let Some(bytes) = self.buffer.begin_merge(env.plan, true) {
-            let time = core_time(env.plan.job.costs.merge_rate, bytes, self.slowness);
+        if let Some(bytes) = self.buffer.begin_merge(env.prepared, true) {
+            let time = core_time(env.prepared.job.costs.merge_rate, bytes, self.slowness);
             return env.compute(Op::BufferMerged, time);
         }
         if self.buffer.is_merging() {
@@ -209,7 +209,7 @@ impl ReduceTask {
         }
         debug_assert_eq!(self.buffer.on_disk(), self.bytes, "all that was fetched is in the runs");
         env.cx.end_task(*task, self.bytes);
-        let copies = env.plan.job.output_replication;
+        let copies = env.prepared.job.output_replication;
         self.phase = Phase::Reducing(BlockWriter::new(self.bytes, copies, false, self.task.0), false);
         if self.bytes == 0 {
             return self.commit(env);
@@ -263,7 +263,7 @@ impl ReduceTask {
         match &mut self.phase {
             Phase::Copying(_, fetches) => {
                 fetches.give_up(&mut self.buffer, env);
-                env.timer(Op::Stalled, env.plan.job.costs.socket_timeout);
+                env.timer(Op::Stalled, env.prepared.job.costs.socket_timeout);
                 self.copy_on(env);
                 Status::Going
             }

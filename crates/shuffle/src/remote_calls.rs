@@ -44,7 +44,7 @@ impl RemoteCalls {
 impl Env<'_> {
     /// A container starts, or one that has run before is there at once; [`Op::Started`] follows.
     pub(crate) fn start_container(&mut self, reuse: bool) -> RemoteCalls {
-        let costs = &self.plan.job.costs;
+        let costs = &self.prepared.job.costs;
         let files = if *self.localised { 0 } else { costs.localisation_rpcs };
         let (n, delay) =
             if reuse { (0, Time::ZERO) } else { (files + costs.container_rpcs, costs.container_start) };
@@ -57,20 +57,20 @@ impl Env<'_> {
     pub(crate) fn set_up(&mut self, kind: Kind, calls: &mut RemoteCalls) {
         *self.localised = true;
         let n = self.rpcs(kind).div_ceil(2);
-        calls.before(n, Op::SetUp, self.plan.job.costs.task_setup, self);
+        calls.before(n, Op::SetUp, self.prepared.job.costs.task_setup, self);
     }
 
     /// A task commits its output, with the other half of its calls; [`Op::Committed`] follows.
     pub(crate) fn commit(&mut self, kind: Kind, calls: &mut RemoteCalls) {
         let n = self.rpcs(kind) / 2;
-        calls.before(n, Op::Committed, self.plan.job.costs.task_commit, self);
+        calls.before(n, Op::Committed, self.prepared.job.costs.task_commit, self);
     }
 
     /// Calls that a task makes.
     fn rpcs(&self, kind: Kind) -> u32 {
         match kind {
-            Kind::Map => self.plan.job.costs.map_rpcs,
-            Kind::Reduce => self.plan.job.costs.reduce_rpcs,
+            Kind::Map => self.prepared.job.costs.map_rpcs,
+            Kind::Reduce => self.prepared.job.costs.reduce_rpcs,
         }
     }
 }

@@ -9,7 +9,7 @@
 //! An application master asks with a heartbeat. What it wants is sent first, and how many reduces it wants
 //! next is decided after that (RMContainerAllocator.heartbeat), so MapReduce asks for them a heartbeat late.
 
-use crate::plan::Plan;
+use crate::prepared::PreparedJob;
 use crate::wire::Kind;
 use std::collections::BTreeSet;
 use units::Time;
@@ -49,17 +49,17 @@ struct Asked {
 }
 
 impl Schedule {
-    pub(crate) fn new(plan: &Plan) -> Schedule {
-        let (maps, reduces) = (plan.maps, plan.job.reduces);
+    pub(crate) fn new(prepared: &PreparedJob) -> Schedule {
+        let (maps, reduces) = (prepared.maps, prepared.job.reduces);
         Schedule {
-            tez: plan.tez(),
+            tez: prepared.tez(),
             maps: u64::from(maps),
             reduces: u64::from(reduces),
-            slots: u64::from(plan.job.slots) * plan.job.compute.len() as u64,
-            slow_start: plan.job.slow_start,
+            slots: u64::from(prepared.job.slots) * prepared.job.compute.len() as u64,
+            slow_start: prepared.job.slow_start,
             waiting_maps: (0..maps).collect(),
             waiting_reduces: (0..reduces).collect(),
-            asked: (plan.job.costs.master_heartbeat > Time::ZERO).then(Asked::default),
+            asked: (prepared.job.costs.master_heartbeat > Time::ZERO).then(Asked::default),
             failures: [vec![0; maps as usize], vec![0; reduces as usize]],
             maps_done: 0,
             reduces_done: 0,

@@ -2,7 +2,7 @@
 //! of the NodeManager). A request names a reduce and maps; it is refused unless all their outputs are here.
 
 use crate::block_server::BlockServer;
-use crate::plan::Plan;
+use crate::prepared::PreparedJob;
 use crate::wire::{FRAMING, Message};
 use process::wire::Frames;
 use process::{Context, StreamId};
@@ -32,24 +32,31 @@ impl ShuffleHandler {
         self.streams.insert(stream, Serving::New(Frames::new(FRAMING)));
     }
 
-    pub(crate) fn readable(&mut self, stream: StreamId, plan: &Plan, cx: &mut dyn Context) {
+    pub(crate) fn readable(&mut self, stream: StreamId, prepared: &PreparedJob, cx: &mut dyn Context) {
         let Some(Serving::New(frames)) = self.streams.get_mut(&stream) else {
             // The end of what the other side had to say.
             return drop(cx.read(stream, 1));
         };
         match frames.next(stream, cx, Message::decode) {
-            Ok(Some(Message::Fetch { reduce, maps })) => self.serve(stream, reduce, &maps, plan, cx),
+            Ok(Some(Message::Fetch { reduce, maps })) => self.serve(stream, reduce, &maps, prepared, cx),
             Ok(None) if !frames.ended => {}
             _ => self.refuse(stream, cx),
         }
     }
 
-    fn serve(&mut self, stream: StreamId, reduce: u32, maps: &[u32], plan: &Plan, cx: &mut dyn Context) {
-        if reduce >= plan.job.reduces || !maps.iter().all(|map| self.outputs.contains(map)) {
+    fn serve(
+        &mut self,
+        stream: StreamId,
+        reduce: u32,
+        maps: &[u32],
+        prepared: &PreparedJob,
+        cx: &mut dyn Context,
+    ) {
+        if reduce >= prepared.job.reduces || !maps.iter().all(|map| self.outputs.contains(map)) {
             return self.refuse(stream, cx);
         }
-        let bytes = maps.iter().map(|map| plan.part(*map, reduce)).sum();
-        let mut server = BlockServer::new(bytes, plan.uncached);
+        let bytes = maps.iter().map(|map| prepared.part(*map, reduce)).sum();
+        let mut server = BlockServer::new(bytes, prepared.uncached);
         server.go_on(stream, HANDLER | stream.0, cx);
         self.streams.insert(stream, Serving::Sending(server));
         drop(cx.read(stream, 1));

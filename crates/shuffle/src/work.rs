@@ -25,7 +25,7 @@ pub(crate) struct Upload {
 impl Upload {
     pub(crate) fn new(number: u64, env: &mut Env<'_>) -> Upload {
         let task = env.cx.begin_task("log-upload", number);
-        let bytes = env.plan.job.log_bytes;
+        let bytes = env.prepared.job.log_bytes;
         let mut writer = BlockWriter::new(bytes, 1, true, task.0);
         writer.offer(bytes, env);
         Upload { task, writer }

@@ -54,11 +54,12 @@ impl Context for View<'_> {
         let Some((id, flow)) = self.sim.endpoint_of(stream) else { return 0 };
         let end = &mut flow.ends[(id & 1) as usize];
         let taken = end.tcp.write(data.len());
-        let data = data.split_to(taken);
+        let stored = data.split_to(taken);
+        end.offered = if let Payload::Zeros(rest) = data { rest } else { 0 };
         if flow.half.is_none() {
-            end.store(data);
+            end.store(stored);
         } else if let Some(part) = &mut self.sim.part {
-            part.news.written.push((id >> 1, data));
+            part.news.written.push((id >> 1, stored));
         }
         self.sim.touch(id);
         taken

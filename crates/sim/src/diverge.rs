@@ -18,7 +18,7 @@ pub struct Divergence {
 pub fn diverge(a: &mut Sim, b: &mut Sim, mut going_on: impl FnMut(u64) -> bool) -> Option<Divergence> {
     let mut after = 0;
     loop {
-        let ((pause_a, next_a), (pause_b, next_b)) = (a.trace_step(), b.trace_step());
+        let ((pause_a, next_a), (pause_b, next_b)) = (a.compared_step(), b.compared_step());
         if next_a != next_b || pause_a != pause_b {
             let describe = |sim: &Sim, next: Option<_>, pause| match next {
                 Some((time, key)) => sim.describe(time, key),

@@ -47,6 +47,8 @@ pub(crate) struct Endpoint {
     pub timer_at: Time,
     /// Written by this end, not yet read by the other.
     pub written: VecDeque<Payload>,
+    /// Zeros that its process wanted to write last and that found no room.
+    pub offered: u64,
 }
 
 impl Endpoint {
@@ -63,6 +65,7 @@ impl Endpoint {
             unread: false,
             timer_at: Time::MAX,
             written: VecDeque::new(),
+            offered: 0,
         }
     }
 

@@ -33,6 +33,8 @@ pub(crate) struct Flow {
     /// What decides whether it is over, as last seen, and when that last changed.
     pub state: (i32, [Stage; 2]),
     pub looked: Time,
+    /// Bytes of each side that were delivered while time was skipped: its stream has so much less.
+    pub skipped: [u64; 2],
     /// What is known of it here, if its other end is in another part of the network.
     pub half: Option<Box<Half>>,
 }
@@ -83,11 +85,16 @@ impl Flow {
         a.tcp.total() == Some(b.tcp.received()) && b.tcp.total() == Some(a.tcp.received())
     }
 
+    /// Bytes that have come to a side.
+    pub(crate) fn received(&self, side: usize) -> u64 {
+        self.ends[side].tcp.received() + self.skipped[1 - side]
+    }
+
     /// What the results say of it.
     pub(crate) fn record(&self) -> FlowRecord {
         let [a, b] = [self.ends[0].tcp.stats(), self.ends[1].tcp.stats()];
         // The side that sent more is the sender: an aggregator opens a stream to be sent something.
-        let backwards = self.ends[0].tcp.received() > self.ends[1].tcp.received();
+        let backwards = self.received(0) > self.received(1);
         let sender = if backwards { b } else { a };
         let side = usize::from(backwards);
         let [opener, acceptor] = self.addresses;
@@ -99,7 +106,7 @@ impl Flow {
             from,
             to,
             class: self.class,
-            bytes: self.ends[0].tcp.received() + self.ends[1].tcp.received(),
+            bytes: self.received(0) + self.received(1),
             start: self.opened,
             end: self.end(),
             sent_packets: a.sent_segments + b.sent_segments,
@@ -155,6 +162,7 @@ impl Sim {
             outcome: Outcome::Unfinished,
             state: (0, [Stage::Open, Stage::Listening]),
             looked: Time::ZERO,
+            skipped: [0; 2],
             half: None,
         };
         flow.ends[0].tag = self.streams;
@@ -317,7 +325,7 @@ impl Sim {
     }
 
     #[cold]
-    fn pass_on(&mut self, id: u32) {
+    pub(crate) fn pass_on(&mut self, id: u32) {
         while let Some(flow) = self.flows.get_mut(id >> 1)
             && let Some(event) = flow.ends[(id & 1) as usize].tcp.poll_event()
         {

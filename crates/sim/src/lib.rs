@@ -77,6 +77,7 @@ mod records;
 mod run;
 mod sample;
 mod setup;
+mod skip;
 mod slab;
 mod stall;
 mod task;

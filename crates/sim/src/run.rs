@@ -12,6 +12,7 @@ use crate::outsiders::Outward;
 use crate::parts::Part;
 use crate::records::{DatagramRecord, JobRecord, Outcome, Records};
 use crate::sample::Sampler;
+use crate::skip::Skip;
 use crate::slab::Slab;
 use crate::stall::Stall;
 use crate::task::Tasks;
@@ -60,6 +61,8 @@ pub struct Sim {
     pub(crate) controls: Vec<Control>,
     pub(crate) sampler: Sampler,
     pub(crate) stall: Stall,
+    /// Steady states are skipped.
+    pub(crate) skip: Option<Box<Skip>>,
     pub(crate) captures: Vec<PortId>,
     pub(crate) fluids: Vec<FluidFlow>,
     /// Fluid that is planned at each port: bits a second on the wire.
@@ -93,6 +96,8 @@ pub(crate) enum Control {
     Fluid(u32, bool),
     /// Looks for deadlocks of PFC.
     Deadlocks,
+    /// Looks for a steady state.
+    Steady,
 }
 
 /// Why [`Sim::run`] came back.
@@ -356,7 +361,10 @@ impl Sim {
     fn on_control(&mut self, index: u32) {
         match self.controls[index as usize] {
             Control::Start(job) => self.start_job(job),
-            Control::Change(change) => self.apply(change),
+            Control::Change(change) => {
+                self.disturb();
+                self.apply(change);
+            }
             Control::Fluid(index, begins) => self.on_fluid(index, begins),
             Control::Sample => {
                 self.take_samples();
@@ -364,8 +372,10 @@ impl Sim {
                     let at = self.net.now + self.sampler.interval.expect("sampling has an interval");
                     self.net.outside.at(at, Kind::Control, index);
                 }
+                self.skip_on();
             }
             Control::Deadlocks => self.look_for_deadlock(),
+            Control::Steady => self.look_for_steady_state(),
         }
     }
 
@@ -397,6 +407,9 @@ impl Sim {
     /// Queues an event for a process; lost when its host is down.
     pub(crate) fn tell(&mut self, process: u32, event: Event) {
         if self.net.hosts[self.processes[process as usize].host as usize].up {
+            if !matches!(event, Event::Writable { .. }) {
+                self.disturb();
+            }
             self.inbox.push_back((process, event));
             self.net.outside.news = true;
         }
@@ -580,7 +593,7 @@ impl Sim {
     }
 
     /// Runs one event; returns its time and key.
-    pub(crate) fn trace_step(&mut self) -> (Option<Pause>, Option<(Time, u32)>) {
+    pub(crate) fn compared_step(&mut self) -> (Option<Pause>, Option<(Time, u32)>) {
         let next = self.net.outside.wheel.peek().map(|entry| (entry.time, entry.key()));
         let pause = match self.step() {
             Some(Pause::Until) => Some(self.at_stop()),

@@ -2,6 +2,7 @@
 
 use crate::body::{Body, DATAGRAM, Extra};
 use crate::endpoint::{Endpoint, Stage};
+use crate::flow::Flow;
 use crate::outside::Seen;
 use crate::records::{FlowSample, HostRecord, HostSample, PacketSeen, PauseSample, Transport};
 use crate::run::Sim;
@@ -35,15 +36,17 @@ impl Sampler {
 }
 
 /// What is sampled of a flow, if its sender has one open end.
-pub(crate) fn flow_sample(number: u32, a: &Endpoint, b: &Endpoint) -> Option<FlowSample> {
-    let sender = if a.tcp.received() > b.tcp.received() { b } else { a };
+pub(crate) fn flow_sample(flow: &Flow, acceptor: &Endpoint) -> Option<FlowSample> {
+    let opener = &flow.ends[0];
+    let backwards = opener.tcp.received() > acceptor.tcp.received();
+    let sender = if backwards { acceptor } else { opener };
     let stats = sender.tcp.stats();
     (sender.stage == Stage::Open).then(|| FlowSample {
-        flow: number,
+        flow: flow.number,
         cwnd: stats.cwnd,
         in_flight: stats.in_flight,
         srtt: stats.srtt,
-        acked: sender.tcp.acked(),
+        acked: sender.tcp.acked() + flow.skipped[usize::from(backwards)],
     })
 }
 
@@ -155,10 +158,8 @@ impl Sim {
     fn sample_flows(&mut self) {
         let first = self.records.flow_samples.len();
         for (_, flow) in self.flows.iter().filter(|(_, flow)| flow.half.is_none()) {
-            let [a, b] = &flow.ends;
-            self.records
-                .flow_samples
-                .extend(flow_sample(flow.number, a, b).map(|sample| (self.net.now, sample)));
+            let sample = flow_sample(flow, &flow.ends[1]);
+            self.records.flow_samples.extend(sample.map(|sample| (self.net.now, sample)));
         }
         self.records.flow_samples[first..].sort_unstable_by_key(|(_, sample)| sample.flow);
     }

@@ -102,6 +102,7 @@ impl Sim {
             controls: Vec::new(),
             sampler: Default::default(),
             stall: Default::default(),
+            skip: None,
             captures: Vec::new(),
             fluids: Vec::new(),
             fluid_rates: BTreeMap::new(),

@@ -80,7 +80,7 @@ impl Sim {
         let waited = |job: u32| !self.jobs[job as usize].background;
         let jobs = self.jobs.iter().filter(|job| !job.background).map(|job| job.bytes);
         let flows = self.flows.iter().filter(|(_, flow)| waited(flow.job));
-        let open = flows.map(|(_, flow)| flow.ends.iter().map(|end| end.tcp.received()).sum::<u64>());
+        let open = flows.map(|(_, flow)| flow.received(0) + flow.received(1));
         let pairs = self.pairs.iter().filter(|pair| waited(pair.job)).map(|pair| pair.received_bytes);
         jobs.chain(open).chain(pairs).sum()
     }

@@ -272,6 +272,28 @@ impl Wheel {
     /// Lays the wheel out again with buckets of `2^shift` ps, at the bucket `now`, which is not later than
     /// any event.
     fn rebuild(&mut self, shift: u32, now: u64) {
+        let entries = self.take_near();
+        self.shift = shift;
+        self.open(now);
+        self.look_far();
+        for entry in entries {
+            self.push(entry.time, entry.key);
+        }
+    }
+
+    /// Gives each event the time that `time_of` says, not before `now`.
+    pub(crate) fn retime(&mut self, now: Time, mut time_of: impl FnMut(Entry) -> Time) {
+        let mut entries = self.take_near();
+        entries.extend(self.far.drain().map(|Reverse(entry)| entry));
+        self.open(now.as_ps() >> self.shift);
+        self.look_far();
+        for entry in entries {
+            self.push(time_of(entry), entry.key);
+        }
+    }
+
+    /// Takes out all events but the far ones.
+    fn take_near(&mut self) -> Vec<Entry> {
         let mut entries: Vec<Entry> =
             self.current.drain(..).skip(self.next).map(|short| restore(self.upper, short)).collect();
         let mut at = self.now;
@@ -282,12 +304,7 @@ impl Wheel {
             entries.extend(self.current.drain(..).map(|short| restore(upper, short)));
         }
         self.next = 0;
-        self.shift = shift;
-        self.open(now);
-        self.look_far();
-        for entry in entries {
-            self.push(entry.time, entry.key);
-        }
+        entries
     }
 
     fn first_far(&self) -> Option<u64> {

@@ -1,11 +1,11 @@
 //! From a checked job to one process a host.
 
 use crate::background::{self, Datagrams, Span, Streams, Target};
+use crate::demand::{self, Demands, PackedDemands};
 use crate::incast::{Aggregator, Worker};
 use crate::peer::Peer;
-use crate::plan::{self, Plan, Sends};
+use crate::sender::Sender;
 use crate::settings::{AllToAll, Background, Bulk, Carrier, Coflows, Incast, Job, Load, Permutation, Replay};
-use crate::source::Source;
 use crate::{HostInfo, job};
 use process::{HostId, Process};
 use rand::Rng;
@@ -22,33 +22,33 @@ pub fn build(job: &Job, hosts: &[HostInfo], rng: &mut dyn Rng, port: u16) -> Res
     job.check(hosts)?;
     let unlimited = usize::MAX;
     Ok(match job {
-        Job::Bulk(Bulk { pairs, bytes }) => peers(plan::bulk(pairs, *bytes), unlimited, port),
+        Job::Bulk(Bulk { pairs, bytes }) => peers(demand::bulk(pairs, *bytes), unlimited, port),
         Job::Incast(Incast { senders, receiver, bytes, rounds }) => {
             incast(senders, *receiver, *bytes, *rounds, port)
         }
         Job::Permutation(Permutation { hosts, bytes }) => {
-            peers(plan::permutation(hosts, *bytes, rng), unlimited, port)
+            peers(demand::permutation(hosts, *bytes, rng), unlimited, port)
         }
         Job::AllToAll(AllToAll { hosts, bytes, parallel, order, skew }) => {
-            peers(plan::all_to_all(hosts, *bytes, *order, *skew, rng), *parallel as usize, port)
+            peers(demand::all_to_all(hosts, *bytes, *order, *skew, rng), *parallel as usize, port)
         }
         Job::Load(Load { hosts: members, sizes, load, duration }) => {
             let rate = job::total_rate(members, hosts);
             let sizes = job::job_sizes(sizes)?;
-            peers(plan::load(members, rate, &sizes, *load, *duration, rng), unlimited, port)
+            peers(demand::load(members, rate, &sizes, *load, *duration, rng), unlimited, port)
         }
-        Job::Replay(Replay { flows }) => peers(plan::replay(flows), unlimited, port),
-        Job::Coflows(Coflows { coflows }) => peers(plan::coflows(coflows), unlimited, port),
+        Job::Replay(Replay { flows }) => peers(demand::replay(flows), unlimited, port),
+        Job::Coflows(Coflows { coflows }) => peers(demand::coflows(coflows), unlimited, port),
         Job::Background(background) => background.processes(hosts, rng, port),
     })
 }
 
-fn peers(mut plan: Plan, parallel: usize, port: u16) -> Processes {
-    let receivers = plan.values().flat_map(Sends::iter).map(|flow| flow.to);
-    let members: BTreeSet<HostId> = receivers.chain(plan.keys().copied()).collect();
+fn peers(mut demands: Demands, parallel: usize, port: u16) -> Processes {
+    let receivers = demands.values().flat_map(PackedDemands::iter).map(|flow| flow.to);
+    let members: BTreeSet<HostId> = receivers.chain(demands.keys().copied()).collect();
     let peer = |host| {
-        let flows = plan.remove(&host).unwrap_or_default();
-        (host, Box::new(Peer::new(port, Source::new(flows, parallel, port))) as Box<dyn Process>)
+        let flows = demands.remove(&host).unwrap_or_default();
+        (host, Box::new(Peer::new(port, Sender::new(flows, parallel, port))) as Box<dyn Process>)
     };
     members.into_iter().map(peer).collect()
 }

@@ -61,7 +61,7 @@ impl<P: Copy> Coflow<P> {
 
 /// A trace of coflows between racks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trace {
+pub struct CoflowTrace {
     /// Racks are numbered from 0 to one less.
     pub racks: u32,
     /// In the order of the file.
@@ -71,7 +71,7 @@ pub struct Trace {
 /// Where a trace is wrong, and what is allowed there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, {field}: {problem}")]
-pub struct TraceError {
+pub struct CoflowTraceError {
     /// The line, from 1.
     pub line: usize,
     /// The field's name.
@@ -115,7 +115,7 @@ pub enum Problem {
 }
 
 /// Reads a trace. Memory is in proportion to the text, whatever its counts claim.
-pub fn parse(text: &[u8]) -> Result<Trace, TraceError> {
+pub fn parse(text: &[u8]) -> Result<CoflowTrace, CoflowTraceError> {
     let mut lines = (1..).zip(text.split(|byte| *byte == b'\n'));
     let (number, line) = lines.next().expect("a split has at least one part");
     let mut fields = Fields::new(number, line)?;
@@ -142,12 +142,16 @@ pub fn parse(text: &[u8]) -> Result<Trace, TraceError> {
     }
     if (coflows.len() as u64) < count {
         let allowed = format!("{count} coflows as line 1 announces, found {}", coflows.len());
-        return Err(TraceError { line: last, field: "coflow".into(), problem: Problem::Missing { allowed } });
+        return Err(CoflowTraceError {
+            line: last,
+            field: "coflow".into(),
+            problem: Problem::Missing { allowed },
+        });
     }
-    Ok(Trace { racks, coflows })
+    Ok(CoflowTrace { racks, coflows })
 }
 
-fn coflow(fields: &mut Fields, racks: u32) -> Result<Coflow<u32>, TraceError> {
+fn coflow(fields: &mut Fields, racks: u32) -> Result<Coflow<u32>, CoflowTraceError> {
     let rack_max = u64::from(racks) - 1;
     let places = 1..=u64::from(u32::MAX);
     let id = fields.number("id", 0..=u64::MAX)?;
@@ -174,14 +178,14 @@ struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    fn new(line: usize, text: &'a [u8]) -> Result<Fields<'a>, TraceError> {
-        let problem = |_| TraceError { line, field: "text".into(), problem: Problem::NotText };
+    fn new(line: usize, text: &'a [u8]) -> Result<Fields<'a>, CoflowTraceError> {
+        let problem = |_| CoflowTraceError { line, field: "text".into(), problem: Problem::NotText };
         let words = std::str::from_utf8(text).map_err(problem)?.split_whitespace();
         Ok(Fields { line, words })
     }
 
-    fn error(&self, field: impl Display, problem: Problem) -> TraceError {
-        TraceError { line: self.line, field: field.to_string(), problem }
+    fn error(&self, field: impl Display, problem: Problem) -> CoflowTraceError {
+        CoflowTraceError { line: self.line, field: field.to_string(), problem }
     }
 
     /// The next word as `read` understands it.
@@ -190,7 +194,7 @@ impl<'a> Fields<'a> {
         field: impl Display,
         allowed: impl Fn() -> String,
         read: impl Fn(&str) -> Option<T>,
-    ) -> Result<T, TraceError> {
+    ) -> Result<T, CoflowTraceError> {
         let Some(word) = self.words.next() else {
             return Err(self.error(field, Problem::Missing { allowed: allowed() }));
         };
@@ -198,12 +202,12 @@ impl<'a> Fields<'a> {
         read(word).ok_or_else(|| self.error(field, problem()))
     }
 
-    fn number(&mut self, field: impl Display, range: RangeInclusive<u64>) -> Result<u64, TraceError> {
+    fn number(&mut self, field: impl Display, range: RangeInclusive<u64>) -> Result<u64, CoflowTraceError> {
         let allowed = || format!("a whole number from {} to {}", range.start(), range.end());
         self.next(field, allowed, |word| word.parse().ok().filter(|number| range.contains(number)))
     }
 
-    fn reducer(&mut self, field: impl Display, rack_max: u64) -> Result<(u32, u64), TraceError> {
+    fn reducer(&mut self, field: impl Display, rack_max: u64) -> Result<(u32, u64), CoflowTraceError> {
         let allowed =
             || format!("rack:MB, a rack from 0 to {rack_max} and a size in whole bytes, like 0:1.5");
         self.next(field, allowed, |word| {
@@ -213,7 +217,7 @@ impl<'a> Fields<'a> {
         })
     }
 
-    fn end(&mut self) -> Result<(), TraceError> {
+    fn end(&mut self) -> Result<(), CoflowTraceError> {
         if self.is_empty() { Ok(()) } else { Err(self.too_much("end of line")) }
     }
 
@@ -221,7 +225,7 @@ impl<'a> Fields<'a> {
         self.words.clone().next().is_none()
     }
 
-    fn too_much(&mut self, field: &str) -> TraceError {
+    fn too_much(&mut self, field: &str) -> CoflowTraceError {
         let text = self.words.next().map(shortened).unwrap_or_default();
         self.error(field, Problem::TooMuch { text })
     }

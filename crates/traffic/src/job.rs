@@ -5,7 +5,7 @@ use crate::{Cdf, Coflow};
 use process::HostId;
 use units::{Bytes, Problem, Rate};
 
-/// A job of more flows is refused: its plan alone would take gigabytes.
+/// A job of more flows is refused: its list of demands alone would take gigabytes.
 pub const FLOWS_MAX: u64 = 50_000_000;
 
 /// IPv4 and TCP headers, without options.
@@ -99,7 +99,7 @@ impl Job {
                 let rate = total_rate(members, hosts);
                 positive("hosts", rate.as_bps())?;
                 let sizes = job_sizes(sizes)?;
-                few(duration.as_ps() as f64 / crate::plan::mean_gap_ps(rate, &sizes, *load))
+                few(duration.as_ps() as f64 / crate::demand::mean_gap_ps(rate, &sizes, *load))
             }
             Job::Replay(Replay { flows }) => {
                 not_empty("flows", flows.len())?;

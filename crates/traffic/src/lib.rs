@@ -31,16 +31,16 @@
 mod background;
 mod build;
 pub mod coflow;
+pub mod demand;
 mod draw;
 pub mod flows;
 mod incast;
 mod job;
 mod peer;
-pub mod plan;
 pub mod rpc;
+mod sender;
 mod settings;
 pub mod sizes;
-mod source;
 mod stream;
 
 pub use build::{Processes, build};

@@ -246,6 +246,7 @@ def _show_result(result: Result, written: Path | None, every: bool, as_json: boo
     if quiet:
         return
     show_run.computing(result.runs)
+    show_run.skipped(result.runs)
     show_run.on_time(result.runs)
     show_run.fingerprint(result)
     show.place("Result", result.path)

@@ -84,6 +84,16 @@ def computing(runs: Sequence[Result]) -> None:
             show.out.print(escape(_COMPUTING[said] + (f" ({names})" if names else "")), highlight=False)
 
 
+def skipped(runs: Sequence[Result]) -> None:
+    """How much of the time was steady and not computed, where that was asked for."""
+    for run in runs:
+        if (skipped := run.summary.get("skipped_ps")) is not None:
+            lasted = run.summary["sim_time_ps"]
+            share = text.percent(skipped / lasted) if lasted else text.percent(0)
+            said = f"Skipped as steady: {text.time(skipped)} of {text.time(lasted)} ({share})"
+            show.out.print(escape(said + _which(run, runs)), highlight=False)
+
+
 def late(runs: Sequence[Result], of: str = "") -> None:
     """The runs in which too many packets came too late: their network was another one."""
     for run in runs:

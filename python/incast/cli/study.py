@@ -21,7 +21,7 @@ from incast.study import calibrate as calibration
 from incast.study import judged, kept, load, page, tables, words
 from incast.study.again import Again, run_again
 from incast.study.axes import Cell
-from incast.study.cells import plan
+from incast.study.cells import cell_runs
 from incast.study.outcome import Outcome, collect, write
 from incast.study.run import Watcher, claim, run_study, seeds_of
 from incast.study.study import FILE, Study
@@ -177,7 +177,7 @@ def check(study: StudyFolder, as_json: Json = False) -> None:
     """Check a study, its cells, published figures and claims, without running it."""
     with told(as_json):
         found = load(study)
-        plan(found, found.cells, [1])
+        cell_runs(found, found.cells, [1])
     counted = {
         "cells": len(found.cells),
         "published": len(found.published),

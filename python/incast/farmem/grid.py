@@ -171,10 +171,10 @@ class MeasuredGrid:
     def a_round(self) -> list[tuple[str, Sized]]:
         """What is run apart from all memory local, in order; there has to be a trace."""
         if self._round is None:
-            self._round = self._plan_round()
+            self._round = self._whole_round()
         return self._round
 
-    def _plan_round(self) -> list[tuple[str, Sized]]:
+    def _whole_round(self) -> list[tuple[str, Sized]]:
         traced = self.traced()
         footprint = traced.footprint()
         little = self._little(traced)

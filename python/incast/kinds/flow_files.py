@@ -39,8 +39,8 @@ class Flow(NamedTuple):
     """A flow of a list; its ends are names or numbers."""
 
     at: int
-    source: str
-    sink: str
+    sender: str
+    receiver: str
     size: int
     group: int
     line: int
@@ -179,12 +179,12 @@ class FlowFile:
         self, rows: pl.DataFrame, first: int, units: tuple[str, str], wrong: dict[int, str]
     ) -> Iterator[Flow]:
         """The flows of a part of the table; `wrong` gets what is wrong in which row, counted from `first`."""
-        at, source, sink, size, *group = rows
+        at, sender, receiver, size, *group = rows
         found: dict[int, str] = {}
         times = _numbers(at, units[0], parse_time, found)
         sizes = _numbers(size, units[1], _positive, found)
         groups = _numbers(group[0], "", _group, found) if group else [0] * rows.height
-        ends = [[text or "" for text in column.to_list()] for column in (source, sink)]
+        ends = [[text or "" for text in column.to_list()] for column in (sender, receiver)]
         wrong |= {first + number: message for number, message in found.items()}
         lines = range(self._line(first), self._line(first + rows.height))
         listed = enumerate(zip(times, *ends, sizes, groups, lines, strict=True))

@@ -86,7 +86,7 @@ class Replay(_Trace):
         for flow in self._listed(site) if self.trace is None else self._read(self.trace, site):
             at, size = _scaled(flow.at, self.time_scale, 0), _scaled(flow.size, self.scale, 1)
             last, largest = max(last, at), max(largest, size)
-            ends = _placed(flow.source, place), _placed(flow.sink, place)
+            ends = _placed(flow.sender, place), _placed(flow.receiver, place)
             yield min(at, TIME_MAX), *ends, min(size, SIZE_MAX), flow.group
         self._check_scales(site, last, largest)
 
@@ -98,11 +98,11 @@ class Replay(_Trace):
             for f in self.flows[: self.first]
         ]
         for index, flow in enumerate(flows):
-            for field, end in (("from", flow.source), ("to", flow.sink)):
+            for field, end in (("from", flow.sender), ("to", flow.receiver)):
                 if not end.isdecimal():
                     site.check_host(end, "flows", index, field)
-            if flow.source == flow.sink:
-                site.refuse(("flows", index), f"{flow.source} sends to itself: two hosts are needed")
+            if flow.sender == flow.receiver:
+                site.refuse(("flows", index), f"{flow.sender} sends to itself: two hosts are needed")
         return flows
 
     def _read(self, file: str, site: Site) -> Iterator[Flow]:
@@ -112,9 +112,9 @@ class Replay(_Trace):
         for number, flow in enumerate(trace.flows()):  # All of them: what is wrong is noted after the last.
             if self.first is not None and number >= self.first:
                 continue
-            for end in (flow.source, flow.sink):
+            for end in (flow.sender, flow.receiver):
                 lines.setdefault(end, flow.line)
-            if flow.source == flow.sink:
+            if flow.sender == flow.receiver:
                 alone.append(flow)
             yield flow
         hosts = site.cluster.hosts
@@ -122,7 +122,7 @@ class Replay(_Trace):
         for end in wrong[:_SHOWN]:
             trace.problem(unknown("a host", end, hosts), lines[end])
         for flow in alone[:_SHOWN]:
-            trace.problem(f"{flow.source} sends to itself: two hosts are needed", flow.line)
+            trace.problem(f"{flow.sender} sends to itself: two hosts are needed", flow.line)
 
     @classmethod
     def carries(cls, work: Mapping[str, Any]) -> int:

@@ -238,10 +238,10 @@ def _pairs(job: Bulk | Background, site: Site) -> list[list[str]]:
         return _random_pairs(site.group(job.among, "among"), site.seed, job.name)
     found = []
     for index, ends in enumerate(job.pairs):
-        sources, sinks = (site.hosts(end, "pairs", index) for end in ends)
-        each = [[a, b] for a in sources for b in sinks if a != b]
-        if sources and sinks and not each:
-            site.refuse(("pairs", index), f"{sources[0]} sends to itself: two hosts are needed")
+        senders, receivers = (site.hosts(end, "pairs", index) for end in ends)
+        each = [[a, b] for a in senders for b in receivers if a != b]
+        if senders and receivers and not each:
+            site.refuse(("pairs", index), f"{senders[0]} sends to itself: two hosts are needed")
         found += each
     return found
 

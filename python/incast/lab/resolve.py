@@ -67,6 +67,7 @@ def resolve(scenario: Scenario, document: Node, folder: Path) -> Resolved:
         "measure": scenario.measure.base_units(),
         "until": parse_time(scenario.until) if scenario.until else None,
         **({"clock": scenario.clock.base_units()} if scenario.clock else {}),
+        **({"fidelity": scenario.fidelity} if scenario.fidelity != "exact" else {}),
     }
     scenario.measure.check(cluster, findings)
     _check_end(scenario, spec, findings)

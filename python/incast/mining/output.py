@@ -74,6 +74,6 @@ def _write(result: MineResult, name: str, file: Path, form: str) -> None:
         return
     # The core writes it: frames take longer to load than most files to mine.
     names = None if result.names is None else [str(each) for each in result.names]
-    source = result.kept if name == "itemsets" else result.found_rules
-    assert source is not None
-    (source.parquet if form == ".parquet" else source.csv)(file, names)
+    core = result.kept if name == "itemsets" else result.found_rules
+    assert core is not None
+    (core.parquet if form == ".parquet" else core.csv)(file, names)

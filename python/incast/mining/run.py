@@ -56,31 +56,31 @@ class Watch:
 
 
 def run(
-    source: Any,
+    data: Any,
     request: Request,
     watch: Watch | None = None,
     folder: Path | None = None,
     recording: Recording | None = None,
 ) -> MineResult:
-    """The large itemsets of `source`: a file, a frame, or collections of items.
+    """The large itemsets of `data`: a file, a frame, or collections of items.
 
     Passes that are finished are kept in `folder` when it does not come to its end, until the result has been
     written there. What nodes say meanwhile goes to a recording.
     """
     try:
-        return _run(source, request, watch or Watch(), folder, recording)
+        return _run(data, request, watch or Watch(), folder, recording)
     except _core.MineOverflowError as error:
         raise RunError(str(error)) from None
 
 
 def _run(
-    source: Any, request: Request, watch: Watch, folder: Path | None, recording: Recording | None
+    data: Any, request: Request, watch: Watch, folder: Path | None, recording: Recording | None
 ) -> MineResult:
     core = _core.MineTransactions(request.memory, None if folder is None else str(folder))
-    names = _read(source, core, request, watch)
+    names = _read(data, core, request, watch)
     transactions = core.transactions()
     if not transactions:
-        refuse("there is no transaction in it", file=source if isinstance(source, str | Path) else "")
+        refuse("there is no transaction in it", file=data if isinstance(data, str | Path) else "")
     minimum = _core.mine_minimum(request.support, transactions)
     spread: Nodes | None = None
     if request.spread:
@@ -94,10 +94,10 @@ def _run(
     return MineResult(found, names, request, minimum, spread)
 
 
-def _read(source: Any, core: _core.MineTransactions, request: Request, watch: Watch) -> list[Any] | None:
+def _read(data: Any, core: _core.MineTransactions, request: Request, watch: Watch) -> list[Any] | None:
     """Takes the transactions to `core`; the names of their items, where they are no numbers."""
-    if isinstance(source, str | Path):
-        file = Path(source)
+    if isinstance(data, str | Path):
+        file = Path(data)
         if file.name.endswith(TABLES):
             from incast.mining import tables
 
@@ -106,19 +106,19 @@ def _read(source: Any, core: _core.MineTransactions, request: Request, watch: Wa
         return None
     from incast.mining import tables
 
-    if hasattr(source, "collect"):  # A frame that Polars has yet to read.
-        source = source.collect()
-    if hasattr(source, "columns"):
-        if set(tables.LONG) <= set(source.columns):
+    if hasattr(data, "collect"):  # A frame that Polars has yet to read.
+        data = data.collect()
+    if hasattr(data, "columns"):
+        if set(tables.LONG) <= set(data.columns):
             import polars as pl
 
-            if isinstance(source, pl.DataFrame):
-                return tables.long_form(source, core)
-            return tables.long_frame(source, core)
-        return tables.one_hot(source, core)
-    if isinstance(source, Iterable):
-        return tables.collections(source, core)
-    return refuse(f"{type(source).__name__}: a file, a frame or collections of items are allowed")
+            if isinstance(data, pl.DataFrame):
+                return tables.long_form(data, core)
+            return tables.long_frame(data, core)
+        return tables.one_hot(data, core)
+    if isinstance(data, Iterable):
+        return tables.collections(data, core)
+    return refuse(f"{type(data).__name__}: a file, a frame or collections of items are allowed")
 
 
 def _mined(

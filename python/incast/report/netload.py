@@ -78,40 +78,40 @@ def drawings(runs: list[tuple[int, Run]]) -> list[Drawing]:
 
 
 def _drawing(net: Graph, members: dict[int, Run]) -> Drawing:
-    plan = scheme(net)
-    numbered = (replace(edge, ports=(number,)) for number, edge in enumerate(plan.edges))
-    drawn = replace(plan, edges=tuple(numbered))
+    shown = scheme(net)
+    numbered = (replace(edge, ports=(number,)) for number, edge in enumerate(shown.edges))
+    drawn = replace(shown, edges=tuple(numbered))
     hosts = sum(1 for tier in net.tiers.values() if tier == 0)
     return Drawing(
         [picture(drawn, width) for width in WIDTHS],
-        [_name(edge, net, plan) for edge in plan.edges],
-        {position: _of_run(plan, net, run) for position, run in members.items()},
+        [_name(edge, net, shown) for edge in shown.edges],
+        {position: _of_run(shown, net, run) for position, run in members.items()},
         f"{text.plural(hosts, 'host')}, {text.plural(len(net.tiers) - hosts, 'switch', 'switches')}, "
         f"{text.plural(len(net.ports) / 2, 'link')}",
-        plan.grouped,
+        shown.grouped,
     )
 
 
-def _name(edge: Edge, net: Graph, plan: Scheme) -> str:
+def _name(edge: Edge, net: Graph, shown: Scheme) -> str:
     if len(edge.ports) == 1:
         port = net.ports[edge.ports[0]]
         return f"{port.node} → {port.peer}, {text.rate(port.rate_bps)}"
-    labels = {n.key: n.label for n in plan.nodes}
+    labels = {n.key: n.label for n in shown.nodes}
     return f"{labels[edge.source]} → {labels[edge.target]}, {len(edge.ports)} × {text.rate(edge.rate_bps)}"
 
 
-def _of_run(plan: Scheme, net: Graph, run: Run) -> Loads:
-    loads = _loads(plan, net, run)
+def _of_run(shown: Scheme, net: Graph, run: Run) -> Loads:
+    loads = _loads(shown, net, run)
     waiting = {row["port"]: row["share"] for row in waiting_by_port(run).iter_rows(named=True)}
-    shares = [sum(waiting.get(net.ports[i].name, 0.0) for i in edge.ports) for edge in plan.edges]
+    shares = [sum(waiting.get(net.ports[i].name, 0.0) for i in edge.ports) for edge in shown.edges]
     most = max(range(len(shares)), key=lambda i: (shares[i], loads[i][0]))
     said = loads[most][2]
     if shares[most]:
         said = f"{text.percent(shares[most])} of all waiting, {said}"
-    return Loads(loads, most, f"{_name(plan.edges[most], net, plan)}: {said}")
+    return Loads(loads, most, f"{_name(shown.edges[most], net, shown)}: {said}")
 
 
-def _loads(plan: Scheme, net: Graph, run: Run) -> list[Load]:
+def _loads(shown: Scheme, net: Graph, run: Run) -> list[Load]:
     ports = run.table("ports").select(
         "port",
         pl.col("utilisation").fill_null(0.0),
@@ -120,7 +120,7 @@ def _loads(plan: Scheme, net: Graph, run: Run) -> list[Load]:
         "wait_p99_ps",
     )
     rows = {row["port"]: row for row in ports.iter_rows(named=True)}
-    return [_load([rows[net.ports[i].name] for i in edge.ports]) for edge in plan.edges]
+    return [_load([rows[net.ports[i].name] for i in edge.ports]) for edge in shown.edges]
 
 
 def _load(rows: list[dict[str, Any]]) -> Load:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from incast.scratch import Scratch
-from incast.study.cells import plan
+from incast.study.cells import cell_runs
 from incast.study.outcome import Outcome
 from incast.study.ran import Ran, measure
 from incast.study.run import Watcher, run_missing
@@ -34,7 +34,7 @@ def run_again(outcome: Outcome, jobs: int, watcher: Watcher | None = None) -> Ag
     """Runs some kept runs again: short ones that differ in as many values of the axes as possible."""
     study = outcome.study
     chosen = _chosen(outcome)
-    runs = [each for kept in chosen for each in plan(study, [kept.cell], [kept.seed])]
+    runs = [each for kept in chosen for each in cell_runs(study, [kept.cell], [kept.seed])]
     with Scratch() as scratch:
         done = run_missing(runs, scratch.path, jobs=jobs, total=len(runs), watcher=watcher)
         found = {(each.run.cell, each.run.seed): measure(study, each) for each in done}

@@ -60,7 +60,7 @@ def folder_of(study: Study, cell: Cell) -> Path:
     return Path(*(f"{axis}={value}" for axis, value in zip(study.axes, cell.values, strict=True)))
 
 
-def plan(study: Study, cells: Sequence[Cell], seeds: Sequence[int]) -> list[CellRun]:
+def cell_runs(study: Study, cells: Sequence[Cell], seeds: Sequence[int]) -> list[CellRun]:
     """All runs of the cells; all problems of all cells together otherwise."""
     runs: list[CellRun] = []
     wrong: dict[Problem, list[str]] = {}

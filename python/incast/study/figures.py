@@ -26,27 +26,27 @@ class Figure:
     name: str
     metric: Metric
     """Its unit; its key is the name with the unit's suffix."""
-    source: Way | TableFigure
+    found_in: Way | TableFigure
 
     def of(self, folder: Path) -> float | None:
         """What it is in a run; nothing where it was not measured."""
-        if isinstance(self.source, TableFigure):
-            return _computed(folder, self.source)
-        return lookup(Result.open(folder).summary, self.source)
+        if isinstance(self.found_in, TableFigure):
+            return _computed(folder, self.found_in)
+        return lookup(Result.open(folder).summary, self.found_in)
 
 
 def named(listed: Mapping[str, str | TableFigure]) -> dict[str, Figure]:
     """The figures by name; `ValueError` names the one that no summary has."""
     found = {}
-    for name, source in listed.items():
-        if isinstance(source, TableFigure):
-            unit = "" if source.of == "count" or source.per else Metric(source.column, "").unit
-            found[name] = Figure(name, Metric(f"{name}{unit}", name), source)
+    for name, found_in in listed.items():
+        if isinstance(found_in, TableFigure):
+            unit = "" if found_in.of == "count" or found_in.per else Metric(found_in.column, "").unit
+            found[name] = Figure(name, Metric(f"{name}{unit}", name), found_in)
             continue
-        known = metrics.find(source, metrics.OF_STUDIES)
+        known = metrics.find(found_in, metrics.OF_STUDIES)
         if not known:
             raise ValueError(
-                f"{name}: {unknown('a figure', source, metrics.names(['<job>'], metrics.OF_STUDIES))}"
+                f"{name}: {unknown('a figure', found_in, metrics.names(['<job>'], metrics.OF_STUDIES))}"
             )
         way, metric = known
         found[name] = Figure(name, Metric(f"{name}{metric.unit}", name, metric.better), way)

@@ -13,7 +13,7 @@ from pathlib import Path
 from incast import folder
 from incast.study import kept, tables
 from incast.study.axes import Cell
-from incast.study.cells import SEED, folder_of, plan
+from incast.study.cells import SEED, cell_runs, folder_of
 from incast.study.ran import Ran, measure
 from incast.study.run import RUNS, Done, found
 from incast.study.study import Study
@@ -58,7 +58,7 @@ def _of_cell(study: Study, cell: Cell, out: Path) -> Sequence[Done]:
     place = out / RUNS / folder_of(study, cell)
     names = [each.name for each in place.iterdir()] if place.is_dir() else []
     seeds = sorted(int(match[1]) for name in names if (match := _SEED.fullmatch(name)))
-    return found(out, plan(study, [cell], seeds)) if seeds else []
+    return found(out, cell_runs(study, [cell], seeds)) if seeds else []
 
 
 def write(outcome: Outcome, out: Path) -> None:

@@ -19,7 +19,7 @@ from incast.bounded import read_json
 from incast.errors import OutputExistsError, RunError
 from incast.study import processes
 from incast.study.axes import Cell
-from incast.study.cells import CellRun, plan
+from incast.study.cells import CellRun, cell_runs
 from incast.study.processes import Cost, Ended
 from incast.study.study import Study
 
@@ -90,7 +90,7 @@ def run_study(
 
     `jobs` at a time on this machine, or one for each processor of a cluster.
     """
-    runs = [each for each in plan(study, cells, seeds) if (each.cell, each.seed) not in but]
+    runs = [each for each in cell_runs(study, cells, seeds) if (each.cell, each.seed) not in but]
     claim(out, study)
     missing = [each for each in runs if force or not ended(each, out)]
     run_missing(missing, out, jobs=jobs, cluster=cluster, total=len(runs), watcher=watcher)

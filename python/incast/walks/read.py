@@ -25,16 +25,16 @@ FORMS = (
 )
 
 
-def read(source: Any, *, weighted: bool, directed: bool | None, seed: int) -> Graph:
+def read(given: Any, *, weighted: bool, directed: bool | None, seed: int) -> Graph:
     """The graph that a path, the text `sbm:…` or a networkx object stands for."""
-    if not isinstance(source, str | Path):
+    if not isinstance(given, str | Path):
         import networkx as nx  # Only such a graph needs it.
 
-        if isinstance(source, nx.Graph):
-            return _networkx(source, weighted, source.is_directed() if directed is None else directed)
-    if str(source).startswith("sbm:"):
-        return _blocks(str(source), weighted, bool(directed), seed)
-    file = Path(source)
+        if isinstance(given, nx.Graph):
+            return _networkx(given, weighted, given.is_directed() if directed is None else directed)
+    if str(given).startswith("sbm:"):
+        return _blocks(str(given), weighted, bool(directed), seed)
+    file = Path(given)
     if not file.is_file():
         refuse("there is no such file", file=file)
     name = file.name.removesuffix(".gz")

@@ -11,7 +11,6 @@
 //! [`ROWS_MAX`] directed links get the stable plan. The optimum itself needs an LP solver, outside this
 //! crate.
 
-mod arborescence;
 mod master;
 mod price;
 mod round;

@@ -7,7 +7,7 @@
 //! changes. Then the same is tried with each host in turn left out.
 
 use super::Column;
-use super::arborescence;
+use crate::arborescence;
 use crate::elastic::OwnedHop;
 use crate::route;
 use crate::topology::{LinkId, NodeId, Topology};

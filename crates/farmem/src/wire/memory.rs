@@ -171,7 +171,7 @@ impl Region {
         if table > 0 {
             self.tables.insert(number, Arc::new(Table::new(&self.bound)?));
         }
-        let table = own(&mut self.tables, number, &self.bound)?;
+        let table = unshared(&mut self.tables, number, &self.bound)?;
         match table.pages[at].as_mut().and_then(Arc::get_mut) {
             Some(own) if own.bytes.len() == bytes.len() => own.bytes.copy_from_slice(bytes),
             Some(own) => {
@@ -204,7 +204,7 @@ impl Region {
             let had =
                 self.tables.get(&number).map_or(0, |table| cost_of(&table.pages[from as usize..to as usize]));
             if to - from < TABLE as u64 && had > 0 {
-                let table = own(&mut self.tables, number, &self.bound)?;
+                let table = unshared(&mut self.tables, number, &self.bound)?;
                 table.pages[from as usize..to as usize].fill(None);
             }
             self.pages_bytes -= had;
@@ -222,7 +222,7 @@ fn cost_of(pages: &[Option<Arc<Page>>]) -> u64 {
 }
 
 /// The table as this region's own.
-fn own<'a>(
+fn unshared<'a>(
     tables: &'a mut BTreeMap<u64, Arc<Table>>,
     number: u64,
     bound: &Arc<Bound>,

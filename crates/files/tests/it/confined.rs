@@ -1,7 +1,7 @@
 //! Below an agent's folder, and nowhere else: whoever has the key names paths, and others may change what
 //! lies there.
 
-use files::{Choice, Keeping, Layout, Part, Place, Source, scan};
+use files::{Choice, Content, Keeping, Layout, Part, Place, scan};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ impl Machine {
 
     /// Why nothing can be read there.
     fn source(&self, path: impl AsRef<Path>) -> Option<String> {
-        Source::open(self.place(path), Choice::default(), CHUNK).err().map(|error| error.to_string())
+        Content::open(self.place(path), Choice::default(), CHUNK).err().map(|error| error.to_string())
     }
 
     /// Why nothing can be written there.
@@ -107,7 +107,7 @@ fn names_below_it_are_read_and_written() {
     let paths = [PathBuf::from("a"), "inner/../b".into(), "other/c".into(), machine.root().join("inner/d")];
     for path in paths {
         copy(&mut Part::begin(machine.place(&path), layout(), CHUNK, false).unwrap());
-        let mut source = Source::open(machine.place(&path), Choice::default(), CHUNK).unwrap();
+        let mut source = Content::open(machine.place(&path), Choice::default(), CHUNK).unwrap();
         assert_eq!(source.read(0).unwrap().0, SECRET, "{}", path.display());
         source.check().unwrap();
     }
@@ -195,7 +195,8 @@ fn names_that_change_meanwhile_lead_nowhere_else() {
         let _ended = Ended(&over);
         let (mut read, mut wrote) = (0, 0);
         for _ in 0..2000 {
-            if let Ok(mut source) = Source::open(machine.place("sent/inner/secret"), Choice::default(), CHUNK)
+            if let Ok(mut source) =
+                Content::open(machine.place("sent/inner/secret"), Choice::default(), CHUNK)
                 && let Ok((bytes, _)) = source.read(0)
             {
                 assert_eq!(bytes, b"inside");

@@ -1,6 +1,6 @@
 //! Copies from a source to a part: whole, interrupted, on a full or a corrupted disk.
 
-use files::{About, Choice, Error, Hash, Kind, Layout, Part, Source, scan};
+use files::{About, Choice, Content, Error, Hash, Kind, Layout, Part, scan};
 use proptest::prelude::*;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
@@ -28,7 +28,7 @@ fn one(at: &TempDir) -> (PathBuf, PathBuf) {
     (source, at.path().join("copy.bin"))
 }
 
-fn copy(source: &mut Source, part: &mut Part, chunks: impl IntoIterator<Item = u64>) {
+fn copy(source: &mut Content, part: &mut Part, chunks: impl IntoIterator<Item = u64>) {
     for chunk in chunks {
         let (bytes, hash) = source.read(chunk).unwrap();
         let (first, rest) = bytes.split_at(bytes.len() / 3);
@@ -36,7 +36,7 @@ fn copy(source: &mut Source, part: &mut Part, chunks: impl IntoIterator<Item = u
     }
 }
 
-fn begin(target: &Path, source: &Source) -> Part {
+fn begin(target: &Path, source: &Content) -> Part {
     begin_with(target, source.layout(), CHUNK)
 }
 
@@ -76,7 +76,7 @@ fn holes_stay_holes() {
         return eprintln!("skipped: the file system has no holes");
     }
     const CHUNK: u64 = 64 << 10;
-    let mut source = Source::open(&path, Choice::default(), CHUNK).unwrap();
+    let mut source = Content::open(&path, Choice::default(), CHUNK).unwrap();
     assert_eq!(source.layout().entries[0].kind, Kind::File { bytes: 4 << 20, sparse: true });
     let mut part = begin_with(&target, source.layout(), CHUNK);
     // A chunk that came as something else first leaves nothing of it.
@@ -93,7 +93,7 @@ fn zeros_that_a_source_has_on_its_disk_are_on_those_of_copies() {
     let at = folder();
     let (path, target) = (at.path().join("source"), at.path().join("copy"));
     fs::write(&path, vec![0; 1 << 20]).unwrap();
-    let mut source = Source::open(&path, Choice::default(), 64 << 10).unwrap();
+    let mut source = Content::open(&path, Choice::default(), 64 << 10).unwrap();
     let mut part = begin_with(&target, source.layout(), 64 << 10);
     copy(&mut source, &mut part, 0..16);
     part.finish().unwrap().run().unwrap();
@@ -113,7 +113,7 @@ fn a_file_arrives_and_leaves_nothing_else() {
     let at = folder();
     let (from, to) = one(&at);
     fs::set_permissions(&from, Permissions::from_mode(0o440)).unwrap();
-    let mut source = Source::open(&from, Choice::default(), CHUNK).unwrap();
+    let mut source = Content::open(&from, Choice::default(), CHUNK).unwrap();
     let mut part = begin(&to, &source);
     copy(&mut source, &mut part, [4, 0, 2, 1]);
     assert!(part.finish().err().unwrap().to_string().contains("not whole"));
@@ -136,7 +136,7 @@ fn a_target_that_exists_is_replaced_only_when_asked() {
     let (from, to) = one(&at);
     fs::create_dir(&to).unwrap();
     fs::write(to.join("old"), "old").unwrap();
-    let mut source = Source::open(&from, Choice::default(), CHUNK).unwrap();
+    let mut source = Content::open(&from, Choice::default(), CHUNK).unwrap();
     let error = Part::begin(&to, source.layout().clone(), CHUNK, false).err().unwrap();
     assert!(matches!(error, Error::Exists { .. }), "{error}");
     let mut part = Part::begin(&to, source.layout().clone(), CHUNK, true).unwrap();
@@ -151,7 +151,7 @@ fn a_target_that_exists_is_replaced_only_when_asked() {
 fn a_target_that_comes_to_be_meanwhile_is_left_alone() {
     let at = folder();
     let (from, to) = one(&at);
-    let mut source = Source::open(&from, Choice::default(), CHUNK).unwrap();
+    let mut source = Content::open(&from, Choice::default(), CHUNK).unwrap();
     let mut part = begin(&to, &source);
     copy(&mut source, &mut part, 0..5);
     fs::write(&to, "somebody else's").unwrap();
@@ -163,7 +163,7 @@ fn a_target_that_comes_to_be_meanwhile_is_left_alone() {
 fn an_interrupted_copy_goes_on_with_what_is_right() {
     let at = folder();
     let (from, to) = one(&at);
-    let mut source = Source::open(&from, Choice::default(), CHUNK).unwrap();
+    let mut source = Content::open(&from, Choice::default(), CHUNK).unwrap();
     let mut part = begin(&to, &source);
     copy(&mut source, &mut part, [0, 1, 3]);
     part.take_back(1).unwrap();
@@ -191,7 +191,7 @@ fn an_interrupted_copy_goes_on_with_what_is_right() {
 fn an_interrupted_copy_goes_on_with_chunks_of_another_size() {
     let at = folder();
     let (from, to) = one(&at);
-    let mut source = Source::open(&from, Choice::default(), CHUNK).unwrap();
+    let mut source = Content::open(&from, Choice::default(), CHUNK).unwrap();
     let mut part = begin(&to, &source);
     copy(&mut source, &mut part, [0, 1, 3, 4]);
     part.take_back(1).unwrap();
@@ -221,12 +221,12 @@ fn an_interrupted_copy_goes_on_with_chunks_of_another_size() {
 fn a_copy_of_something_else_begins_anew() {
     let at = folder();
     let (from, to) = one(&at);
-    let mut source = Source::open(&from, Choice::default(), CHUNK).unwrap();
+    let mut source = Content::open(&from, Choice::default(), CHUNK).unwrap();
     let mut part = begin(&to, &source);
     copy(&mut source, &mut part, 0..4);
     drop(part);
     fs::write(&from, bytes(2, 4400)).unwrap();
-    let mut source = Source::open(&from, Choice::default(), CHUNK).unwrap();
+    let mut source = Content::open(&from, Choice::default(), CHUNK).unwrap();
     let mut part = begin(&to, &source);
     assert_eq!(part.there(), 0);
     copy(&mut source, &mut part, 0..5);
@@ -238,7 +238,7 @@ fn a_copy_of_something_else_begins_anew() {
 fn two_broadcasts_do_not_write_one_copy() {
     let at = folder();
     let (from, to) = one(&at);
-    let source = Source::open(&from, Choice::default(), CHUNK).unwrap();
+    let source = Content::open(&from, Choice::default(), CHUNK).unwrap();
     let _first = begin(&to, &source);
     let error = Part::begin(&to, source.layout().clone(), CHUNK, false).err().unwrap();
     assert!(error.to_string().contains("another broadcast is writing it"), "{error}");
@@ -252,7 +252,7 @@ fn a_source_that_changes_is_named() {
         [("its length", bytes(1, 4501)), ("its content", bytes(3, 4500)), ("its length", Vec::new())];
     for (what, now) in changed {
         fs::write(&from, bytes(1, 4500)).unwrap();
-        let mut source = Source::open(&from, Choice::default(), CHUNK).unwrap();
+        let mut source = Content::open(&from, Choice::default(), CHUNK).unwrap();
         source.read(0).unwrap();
         // Times of files are no finer than the kernel's tick.
         wait_ms(20);
@@ -267,7 +267,7 @@ fn a_source_that_changes_is_named() {
 fn content_that_changes_with_its_times_set_back_is_noticed() {
     let at = folder();
     let (from, _) = one(&at);
-    let mut source = Source::open(&from, Choice::default(), CHUNK).unwrap();
+    let mut source = Content::open(&from, Choice::default(), CHUNK).unwrap();
     source.read(1).unwrap();
     let times = fs::metadata(&from).unwrap().modified().unwrap();
     fs::write(&from, bytes(3, 4500)).unwrap();
@@ -279,7 +279,7 @@ fn content_that_changes_with_its_times_set_back_is_noticed() {
 fn a_file_that_is_replaced_by_another_is_noticed() {
     let at = folder();
     let (from, other) = one(&at);
-    let source = Source::open(&from, Choice::default(), CHUNK).unwrap();
+    let source = Content::open(&from, Choice::default(), CHUNK).unwrap();
     fs::write(&other, bytes(1, 4500)).unwrap();
     fs::rename(&other, &from).unwrap();
     assert!(source.check().unwrap_err().to_string().contains("another file has its name"));
@@ -316,7 +316,7 @@ fn times_arrive_and_owners_where_they_are_asked_for() {
     let who = |path: &Path| fs::metadata(path.join("three")).map(|found| (found.uid(), found.gid())).unwrap();
     for owners in [false, root] {
         let to = at.path().join(format!("copy-{owners}"));
-        let mut source = Source::open(&from, Choice::default().owners(owners), CHUNK).unwrap();
+        let mut source = Content::open(&from, Choice::default().owners(owners), CHUNK).unwrap();
         let mut part = begin(&to, &source);
         copy(&mut source, &mut part, 0..3);
         part.finish().unwrap().run().unwrap();
@@ -332,7 +332,7 @@ fn a_folder_arrives_with_its_form() {
     let at = folder();
     let from = tree(at.path());
     let to = at.path().join("copy");
-    let mut source = Source::open(&from, Choice::default(), CHUNK).unwrap();
+    let mut source = Content::open(&from, Choice::default(), CHUNK).unwrap();
     assert_eq!((source.chunks(), source.layout().bytes()), (3, 2510));
     let mut part = begin(&to, &source);
     copy(&mut source, &mut part, [2, 0]);
@@ -359,7 +359,7 @@ fn a_folder_arrives_with_its_form() {
 fn a_folder_that_gains_a_file_is_noticed() {
     let at = folder();
     let from = tree(at.path());
-    let source = Source::open(&from, Choice::default(), CHUNK).unwrap();
+    let source = Content::open(&from, Choice::default(), CHUNK).unwrap();
     fs::write(from.join("new"), "").unwrap();
     assert!(source.check().unwrap_err().to_string().contains("what is in it"));
 }
@@ -391,7 +391,7 @@ fn nothing_is_written_through_a_link_in_the_place_of_a_part() {
     let other = at.path().join("other");
     fs::write(&other, "other").unwrap();
     symlink(&other, at.path().join(".copy.bin.incast-part")).unwrap();
-    let mut source = Source::open(&from, Choice::default(), CHUNK).unwrap();
+    let mut source = Content::open(&from, Choice::default(), CHUNK).unwrap();
     let mut part = begin(&to, &source);
     copy(&mut source, &mut part, 0..5);
     part.finish().unwrap().run().unwrap();
@@ -413,7 +413,7 @@ fn an_empty_file_is_whole_at_once() {
     let at = folder();
     let (from, to) = one(&at);
     fs::write(&from, "").unwrap();
-    let source = Source::open(&from, Choice::default(), CHUNK).unwrap();
+    let source = Content::open(&from, Choice::default(), CHUNK).unwrap();
     let mut part = begin(&to, &source);
     assert_eq!(part.chunks(), 0);
     part.finish().unwrap().run().unwrap();
@@ -463,7 +463,7 @@ fn a_disk_that_fills_up_with_the_journal_is_named_and_what_was_there_stays() {
     let at = folder();
     let from = at.path().join("large");
     fs::write(&from, bytes(1, 1_040_000)).unwrap();
-    let mut source = Source::open(&from, Choice::default(), 64).unwrap();
+    let mut source = Content::open(&from, Choice::default(), 64).unwrap();
     let to = disk.0.path().join("large");
     let mut part = Part::begin(&to, source.layout().clone(), 64, false).unwrap();
     let mut error = None;
@@ -503,7 +503,7 @@ proptest! {
             fs::create_dir_all(place.parent().unwrap()).unwrap();
             fs::write(place, bytes(*length as u64, *length)).unwrap();
         }
-        let mut source = Source::open(&from, Choice::default(), chunk).unwrap();
+        let mut source = Content::open(&from, Choice::default(), chunk).unwrap();
         let mut order: Vec<u64> = (0..source.chunks()).collect();
         order.sort_by_key(|chunk| *blake3::hash(&[chunk.to_le_bytes(), seed.to_le_bytes()].concat()).as_bytes());
         let (first, second) = order.split_at((cut * order.len() as f64) as usize);

@@ -1,7 +1,7 @@
 //! What was at a copy's place before: recognised chunk by chunk, left alone unless it may be replaced.
 
 use broadcast::transfer::{ChunkSet, Store};
-use files::{Choice, Earlier, Layout, Named, Place, Source};
+use files::{Choice, Content, Earlier, Layout, Named, Place};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -16,20 +16,20 @@ fn bytes(length: usize) -> Vec<u8> {
 }
 
 /// What is sent, and a file of the same form, with a byte changed at these places.
-fn both(at: &TempDir, changed: &[usize]) -> (Source, PathBuf) {
+fn both(at: &TempDir, changed: &[usize]) -> (Content, PathBuf) {
     let (file, target) = (at.path().join("source.bin"), at.path().join("copy.bin"));
     fs::write(&file, bytes(10_500)).unwrap();
     let mut other = bytes(10_500);
     changed.iter().for_each(|place| other[*place] ^= 1);
     fs::write(&target, other).unwrap();
-    (Source::open(&file, Choice::default(), CHUNK).unwrap(), target)
+    (Content::open(&file, Choice::default(), CHUNK).unwrap(), target)
 }
 
 fn find(target: &Path, layout: &Layout, force: bool) -> Option<Earlier> {
     Earlier::find(&Place::from(target), layout, CHUNK, force)
 }
 
-fn same(source: &mut Source, earlier: &mut Earlier) -> ChunkSet {
+fn same(source: &mut Content, earlier: &mut Earlier) -> ChunkSet {
     (0..11)
         .filter(|chunk| {
             let hash = Store::hash(source, *chunk).unwrap();
@@ -73,7 +73,7 @@ fn another_file_is_left_alone() {
 
 /// Fetches what is missing, which is so many chunks, until the copy has its name.
 #[expect(clippy::disallowed_methods, reason = "a test that waits for another thread")]
-fn complete(source: &mut Source, earlier: &mut Earlier, missing: &[u32]) {
+fn complete(source: &mut Content, earlier: &mut Earlier, missing: &[u32]) {
     let count = source.chunks() as u32;
     let all: ChunkSet = (0..count)
         .filter(|chunk| earlier.is_same(*chunk, &Store::hash(source, *chunk).unwrap()).unwrap())
@@ -103,7 +103,7 @@ fn other_permissions_move_nothing() {
     let file = at.path().join("source.bin");
     fs::set_permissions(&file, Permissions::from_mode(0o750)).unwrap();
     fs::set_permissions(&target, Permissions::from_mode(0o640)).unwrap();
-    let mut source = Source::open(&file, Choice::default(), CHUNK).unwrap();
+    let mut source = Content::open(&file, Choice::default(), CHUNK).unwrap();
     assert!(find(&target, source.layout(), false).is_none(), "it is only replaced when that is asked for");
     let mut earlier = find(&target, source.layout(), true).unwrap();
     complete(&mut source, &mut earlier, &[]);
@@ -111,10 +111,10 @@ fn other_permissions_move_nothing() {
 }
 
 /// A source that has this length since it was copied.
-fn resized(at: &TempDir, length: usize) -> Source {
+fn resized(at: &TempDir, length: usize) -> Content {
     let file = at.path().join("source.bin");
     fs::write(&file, bytes(length)).unwrap();
-    Source::open(&file, Choice::default(), CHUNK).unwrap()
+    Content::open(&file, Choice::default(), CHUNK).unwrap()
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn a_file_that_grows_moves_nothing_of_those_behind_it() {
     fs::write(from.join("a"), bytes(700)).unwrap();
     fs::write(from.join("c"), b"new").unwrap();
     fs::write(target.join("old"), b"goes").unwrap();
-    let mut source = Source::open(&from, Choice::default(), CHUNK).unwrap();
+    let mut source = Content::open(&from, Choice::default(), CHUNK).unwrap();
     let mut earlier = find(&target, source.layout(), true).unwrap();
     complete(&mut source, &mut earlier, &[0, 11]);
     assert_eq!(fs::read(target.join("a")).unwrap(), bytes(700));

@@ -1,7 +1,7 @@
 //! A copy in the making as a store: what has come can be read at once, and is on the disk in the end.
 
 use broadcast::transfer::{Hash, Store};
-use files::{Choice, Error, Keeping, Named, Part, Source};
+use files::{Choice, Content, Error, Keeping, Named, Part};
 use process::Payload;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,10 +18,10 @@ fn bytes(length: usize) -> Vec<u8> {
 }
 
 /// What is sent, and an empty copy of it.
-fn begin(at: &TempDir) -> (Source, Keeping, PathBuf) {
+fn begin(at: &TempDir) -> (Content, Keeping, PathBuf) {
     let file = at.path().join("source.bin");
     fs::write(&file, bytes(100_500)).unwrap();
-    let source = Source::open(&file, Choice::default(), CHUNK).unwrap();
+    let source = Content::open(&file, Choice::default(), CHUNK).unwrap();
     let target = at.path().join("copy.bin");
     let keeping = begin_at(&source, &target);
     (source, keeping, target)
@@ -29,7 +29,7 @@ fn begin(at: &TempDir) -> (Source, Keeping, PathBuf) {
 
 /// Another test's child may hold a journal that was just closed, between fork and exec.
 #[expect(clippy::disallowed_methods, reason = "a test that waits for the kernel")]
-fn begin_at(source: &Source, target: &Path) -> Keeping {
+fn begin_at(source: &Content, target: &Path) -> Keeping {
     for _ in 0..500 {
         match Part::begin(target, source.layout().clone(), CHUNK, false) {
             Err(Error::Busy { .. }) => std::thread::sleep(std::time::Duration::from_millis(10)),
@@ -46,7 +46,7 @@ fn content(payload: &Payload) -> &[u8] {
     }
 }
 
-fn give(source: &mut Source, keeping: &mut Keeping, chunk: u32) -> (Payload, Hash) {
+fn give(source: &mut Content, keeping: &mut Keeping, chunk: u32) -> (Payload, Hash) {
     let (whole, hash) = Store::read(source, chunk).unwrap();
     let mut rest = whole.clone();
     let first = rest.split_to(whole.len() / 3);
@@ -136,7 +136,7 @@ fn a_disk_that_fills_up_is_said_at_the_latest_when_all_is_there() {
     let at = TempDir::new().unwrap();
     let file = at.path().join("large");
     fs::write(&file, bytes(1_040_000)).unwrap();
-    let mut source = Source::open(&file, Choice::default(), 64).unwrap();
+    let mut source = Content::open(&file, Choice::default(), 64).unwrap();
     let target = disk.0.path().join("large");
     // The journal finds no space.
     let mut keeping = Keeping::new(Part::begin(&target, source.layout().clone(), 64, false).unwrap());

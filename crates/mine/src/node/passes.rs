@@ -88,9 +88,9 @@ impl Node {
         self.peers[self.me].cursor = Some(Cursor::first(pass));
         let last = self.settings.longest.is_some_and(|longest| pass as usize > longest);
         let found_nothing = self.levels.last().is_some_and(Level::is_empty);
-        let plan = if last || found_nothing { None } else { self.work.begin(pass, &self.levels) };
-        let Some(plan) = plan else { return self.finish() };
-        self.stages = plan.stages;
+        let coming = if last || found_nothing { None } else { self.work.begin(pass, &self.levels) };
+        let Some(coming) = coming else { return self.finish() };
+        self.stages = coming.stages;
         let variation = u64::from(self.costs.variation_ppm);
         self.pace_ppm = if variation == 0 {
             PPM
@@ -99,11 +99,11 @@ impl Node {
         };
         self.tasks.pass = Some(cx.begin_task("pass", pass.into()));
         self.tasks.bytes = 0;
-        let of = plan.scans * self.work.transactions();
+        let of = coming.scans * self.work.transactions();
         let report = PassReport {
             pass,
-            candidates: plan.candidates,
-            scans: plan.scans,
+            candidates: coming.candidates,
+            scans: coming.scans,
             begin: cx.now(),
             ..PassReport::default()
         };

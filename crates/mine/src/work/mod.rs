@@ -11,7 +11,7 @@ mod give;
 mod ground;
 mod modelled;
 mod outbox;
-mod own;
+mod owned_counts;
 mod real;
 mod receive;
 mod space;
@@ -43,9 +43,9 @@ pub struct Effort {
     pub probed: u64,
 }
 
-/// What a pass will be.
+/// What there is to do in a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Plan {
+pub(crate) struct PassWork {
     /// Candidates of all nodes; none in pass 1.
     pub candidates: Option<u64>,
     pub stages: Stages,
@@ -59,7 +59,7 @@ pub(crate) trait Work: Send {
     fn reset(&mut self);
 
     /// Prepares a pass, with the levels found before; nothing when it has no candidates.
-    fn begin(&mut self, pass: u32, levels: &[Level]) -> Option<Plan>;
+    fn begin(&mut self, pass: u32, levels: &[Level]) -> Option<PassWork>;
 
     /// Begins to generate what is sent in a stage that all stages before have led to.
     fn start(&mut self, stage: Stage);

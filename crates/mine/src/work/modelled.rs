@@ -5,7 +5,7 @@
 //! What a node finds goes to the owners at random, as hashing does: binomial, by its normal approximation.
 
 use super::outbox::Outbox;
-use super::{Effort, Plan, Work, entries};
+use super::{Effort, PassWork, Work, entries};
 use crate::items::Level;
 use crate::node::link::Body;
 use crate::node::settings::Settings;
@@ -213,7 +213,7 @@ impl Work for Modelled {
         self.generation = None;
     }
 
-    fn begin(&mut self, pass: u32, levels: &[Level]) -> Option<Plan> {
+    fn begin(&mut self, pass: u32, levels: &[Level]) -> Option<PassWork> {
         self.pass = pass as usize;
         let model = *self.profile.passes.get(self.pass - 1)?;
         if levels.last().is_some_and(Level::is_empty) {
@@ -228,7 +228,7 @@ impl Work for Modelled {
         }
         (self.items, self.counts) = (Vec::new(), Vec::new());
         let stages = Stages { slices: model.scans, asks: false };
-        Some(Plan { candidates: model.candidates, stages, scans: model.scans.into() })
+        Some(PassWork { candidates: model.candidates, stages, scans: model.scans.into() })
     }
 
     fn start(&mut self, stage: Stage) {

@@ -5,9 +5,9 @@ use super::count::tiles;
 use super::give::Phase;
 use super::ground::{Ground, chopped, chunks, duplicated};
 use super::outbox::Outbox;
-use super::own::Own;
+use super::owned_counts::OwnedCounts;
 use super::space::Space;
-use super::{Effort, Plan, Work};
+use super::{Effort, PassWork, Work};
 use crate::candidate::Slices;
 use crate::codes::Codes;
 use crate::count::ItemCounts;
@@ -38,7 +38,7 @@ pub struct Real {
     /// The slice that is received, and the one that is given.
     slice: usize,
     given_slice: usize,
-    pub(super) own: Own,
+    pub(super) owned: OwnedCounts,
     /// By slice.
     pub(super) asking: Vec<Asking>,
     /// What each node has asked for, by slice.
@@ -69,7 +69,7 @@ impl Real {
             phases: VecDeque::new(),
             slice: 0,
             given_slice: 0,
-            own: Own::Sums(Vec::new()),
+            owned: OwnedCounts::Sums(Vec::new()),
             asking: Vec::new(),
             asked: Vec::new(),
             found: Level::new(1),
@@ -211,7 +211,7 @@ impl Real {
         self.ground.space.hold([slice, self.given_slice]);
         let counted = self.ground.space.length() == 1 || self.giving() != Giving::Frequent;
         if counted {
-            self.own = Own::new(&self.ground.space, slice, self.at());
+            self.owned = OwnedCounts::new(&self.ground.space, slice, self.at());
         }
     }
 
@@ -219,7 +219,7 @@ impl Real {
     fn end_slice(&mut self, slice: usize) {
         let (at, minimum) = (self.at(), self.ground.settings.derived.minimum);
         if self.ground.space.length() == 1 || self.giving() != Giving::Frequent {
-            self.own.large(&self.ground.space, slice, minimum, at, &mut self.found);
+            self.owned.large(&self.ground.space, slice, minimum, at, &mut self.found);
         } else {
             let large = self.asking[slice].large(minimum);
             let found = &mut self.found;
@@ -241,7 +241,7 @@ impl Work for Real {
         self.phases.clear();
     }
 
-    fn begin(&mut self, pass: u32, levels: &[Level]) -> Option<Plan> {
+    fn begin(&mut self, pass: u32, levels: &[Level]) -> Option<PassWork> {
         let length = pass as usize;
         if length == 1 {
             self.ground.space = Space::Items;
@@ -269,7 +269,7 @@ impl Work for Real {
             _ => (0..slices).map(|slice| tiles(space, slice, self.room().1).len() as u64).sum(),
         };
         let stages = Stages { slices: slices as u32, asks };
-        Some(Plan { candidates: (length > 1).then(|| space.len()), stages, scans })
+        Some(PassWork { candidates: (length > 1).then(|| space.len()), stages, scans })
     }
 
     fn start(&mut self, stage: Stage) {

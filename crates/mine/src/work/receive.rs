@@ -33,7 +33,7 @@ impl Real {
         let counts = self.given(from, part, body)?;
         let at = self.at();
         if part.stage.pass == 1 || self.giving() != Giving::Frequent {
-            return self.own.add(&counts, at);
+            return self.owned.add(&counts, at);
         }
         let slice = part.stage.slice as usize;
         let least = self.ground.settings.local_minimum(from);

@@ -1,7 +1,7 @@
 //! Emulated hosts of a scenario: the guests that it needs, and what becomes of what runs on them.
 
+mod guests;
 mod members;
-mod plan;
 
 use crate::error::Error;
 use crate::lab::{Clock, Scenario};
@@ -11,10 +11,10 @@ use emu::host::{Event, Host, NAMES, NO_SERVER, address, names};
 use emu::real::Lateness;
 use emu::setting::Registered;
 use emu::{Exact, Lab, Real, ip};
+pub use guests::is_needed;
+pub(crate) use guests::{Away, computes_at_once, has_members, take_away};
+use guests::{Guests, Task, crashes};
 pub use members::member;
-pub use plan::is_needed;
-pub(crate) use plan::{Away, computes_at_once, has_members, take_away};
-use plan::{Plan, Task, crashes};
 use process::HostId;
 use sim::{Pause, Sim};
 use std::path::{Path, PathBuf};
@@ -106,7 +106,7 @@ impl Emulation {
             }
             (None, None) => return Err(Error::NoKernel),
         };
-        let Plan { hosts, tasks } = Plan::of(scenario, sim.graph(), &away, linux)?;
+        let Guests { hosts, tasks } = Guests::of(scenario, sim.graph(), &away, linux)?;
         let all = run.join(FOLDER);
         match std::fs::remove_dir_all(&all) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {

@@ -133,7 +133,7 @@ impl Kind for Walk {
             let part = ServerPart::of(&graph, &partition, server)
                 .map_err(|e| Problem::new("graph", e.to_string()))?;
             let board = Arc::new(Board::default());
-            let nodes = part.own().count() as u32;
+            let nodes = part.own_nodes().count() as u32;
             shown.push(Shows { host, nodes, board: Arc::clone(&board), before: Totals::default() });
             let costs = self.costs[if self.costs.len() == 1 { 0 } else { usize::from(server) }];
             let setup = ServerSetup {

@@ -6,6 +6,7 @@
 
 pub(crate) mod clock;
 pub(crate) mod faults;
+pub(crate) mod fidelity;
 pub(crate) mod hosts;
 mod job;
 pub(crate) mod measure;
@@ -16,6 +17,7 @@ pub(crate) mod topology;
 pub use clock::Clock;
 use fabric::{Framing, SwitchConfig};
 pub use faults::{Change, Fault};
+pub use fidelity::Fidelity;
 pub use job::Job;
 pub use measure::Measure;
 pub use rule::Rule;
@@ -49,6 +51,9 @@ pub struct Scenario {
     /// Whose time the run keeps; without it its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<Clock>,
+    /// What is not computed event by event; without it, everything is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fidelity: Option<Fidelity>,
     /// The run ends here at the latest; without it, when all jobs have ended (`background` jobs don't count).
     pub until: Option<Time>,
 }

@@ -5,7 +5,8 @@
 use fabric::{Buffer, Depth, Discard, Framing, LinkProps, PortId, Queue, SwitchConfig};
 use scenario::kinds::*;
 use scenario::lab::*;
-use sim::{FlowRecord, HostConfig, Pause};
+use sim::{FlowRecord, HostConfig, Pause, Sim};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 use traffic::rpc::{Arrivals, Rpc};
@@ -61,17 +62,24 @@ fn scenario(topology: Topology, congestion: Congestion, work: Work) -> Scenario 
         faults: Vec::new(),
         measure: Measure::default(),
         clock: None,
+        fidelity: None,
         until: None,
     }
 }
 
-/// One line of results.
-fn line(scenario: &Scenario) -> String {
+/// The simulation when it is over, and its flows.
+fn ended(scenario: &Scenario) -> (Sim, Vec<FlowRecord>) {
     let mut sim = scenario::build(scenario).unwrap();
     while sim.run(1 << 20) == Pause::Running {}
-    let now = sim.progress().now;
     sim.close();
     let flows = sim.take_records().flows;
+    (sim, flows)
+}
+
+/// One line of results.
+fn line(scenario: &Scenario) -> String {
+    let (mut sim, flows) = ended(scenario);
+    let now = sim.progress().now;
     let took = |flow: &FlowRecord| (flow.end.expect("every flow ends") - flow.start).as_us();
     let mut times: Vec<u64> = flows.iter().map(took).collect();
     times.sort_unstable();
@@ -100,10 +108,27 @@ fn line(scenario: &Scenario) -> String {
     )
 }
 
+/// What skipping steady states leaves out and how far it is off: the part of the time that was skipped, and
+/// the greatest error of a flow's time, both in percent.
+fn skipping(scenario: Scenario) -> String {
+    let (_, exact) = ended(&scenario);
+    let (sim, flows) = ended(&Scenario { fidelity: Some(Fidelity::Skip), ..scenario });
+    let took = |flow: &FlowRecord| (flow.end.expect("every flow ends") - flow.start).as_ps() as f64;
+    let times = |flows: &[FlowRecord]| -> BTreeMap<u32, f64> {
+        flows.iter().map(|flow| (flow.flow, took(flow))).collect()
+    };
+    let (exact, found) = (times(&exact), times(&flows));
+    assert_eq!(found.len(), exact.len());
+    let errors = found.iter().map(|(flow, time)| (time / exact[flow] - 1.0).abs());
+    let (worst, skipped) = (errors.fold(0.0, f64::max), sim.skipped().expect("it skips"));
+    assert!(worst < 0.01, "every flow is within a hundredth: {worst}");
+    format!("{:>9.1} {:>9.4}", 100.0 * skipped.as_ps() as f64 / sim.ended().as_ps() as f64, 100.0 * worst)
+}
+
 const HEAD: &str = " flows    mean us     p99 us     all us  goodput  drops  marks resent   rtos queue";
 
-#[test]
-fn standard_scenarios() {
+/// Names, networks and jobs.
+fn standard() -> Vec<(&'static str, Topology, Work)> {
     let single = |hosts| Topology::SingleSwitch { hosts, host_link: LINK };
     let leaf_spine = |leaves, spines| Topology::LeafSpine {
         leaves,
@@ -135,7 +160,7 @@ fn standard_scenarios() {
         service: Time::from_us(20),
         deadline: None,
     }));
-    let cases: Vec<(&str, Topology, Work)> = vec![
+    vec![
         (
             "lone flow",
             single(2),
@@ -147,19 +172,33 @@ fn standard_scenarios() {
         ("permutation 16", leaf_spine(vec![4; 4], 4), permutation(16, 3_000_000)),
         ("shuffle 8, 2:1", leaf_spine(vec![4; 2], 2), shuffle),
         ("calls, fan-out 8", single(12), calls),
-    ];
+    ]
+}
+
+const SENDERS: [Congestion; 5] =
+    [Congestion::Reno, Congestion::Cubic, Congestion::Dctcp, Congestion::Htcp, Congestion::Bbr];
+
+/// The table of all standard scenarios and senders.
+fn table(head: &str, line: impl Fn(Scenario) -> String) -> String {
     let mut text = String::new();
-    for congestion in
-        [Congestion::Reno, Congestion::Cubic, Congestion::Dctcp, Congestion::Htcp, Congestion::Bbr]
-    {
-        writeln!(text, "{congestion:<28?}{HEAD}").unwrap();
-        for (name, topology, work) in &cases {
-            let line = line(&scenario(topology.clone(), congestion, work.clone()));
-            writeln!(text, "{name:<28}{line}").unwrap();
+    for congestion in SENDERS {
+        writeln!(text, "{congestion:<28?}{head}").unwrap();
+        for (name, topology, work) in standard() {
+            writeln!(text, "{name:<28}{}", line(scenario(topology, congestion, work))).unwrap();
         }
         text.push('\n');
     }
-    compare("standard.txt", &text);
+    text
+}
+
+#[test]
+fn standard_scenarios() {
+    compare("standard.txt", &table(HEAD, |scenario| line(&scenario)));
+}
+
+#[test]
+fn standard_scenarios_with_steady_states_skipped() {
+    compare("skipped.txt", &table(" skipped %   error %", skipping));
 }
 
 fn compare(name: &str, text: &str) {

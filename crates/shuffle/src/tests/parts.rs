@@ -2,7 +2,7 @@
 
 use super::support::job;
 use crate::buffer::Buffer;
-use crate::plan::Plan;
+use crate::prepared::PreparedJob;
 use crate::schedule::Schedule;
 use crate::wire::{CALL_BYTES, FRAME_MAX, Kind, Message};
 use crate::{Framework, Job};
@@ -14,8 +14,8 @@ use rand_pcg::Pcg64;
 
 const MIB: u64 = 1 << 20;
 
-fn plan(job: Job) -> Plan {
-    Plan::new(job, 5000, &mut Pcg64::seed_from_u64(1))
+fn prepared(job: Job) -> PreparedJob {
+    PreparedJob::new(job, 5000, &mut Pcg64::seed_from_u64(1))
 }
 
 fn hosts() -> impl Strategy<Value = Vec<HostId>> {
@@ -71,33 +71,33 @@ proptest! {
         prop_assume!(bytes.div_ceil(block) < 1 << 16);
         let mut job = job(Framework::Tez, 1, 1, bytes);
         (job.block, job.reduces) = (block, reduces);
-        let plan = plan(job);
-        let map = plan.maps - 1;
-        let parts: Vec<u64> = (0..reduces).map(|reduce| plan.part(map, reduce)).collect();
-        prop_assert_eq!(parts.iter().sum::<u64>(), plan.split(map));
+        let prepared = prepared(job);
+        let map = prepared.maps - 1;
+        let parts: Vec<u64> = (0..reduces).map(|reduce| prepared.part(map, reduce)).collect();
+        prop_assert_eq!(parts.iter().sum::<u64>(), prepared.split(map));
         prop_assert!(parts.iter().max().unwrap() - parts.iter().min().unwrap() <= 1);
-        prop_assert_eq!((0..plan.maps).map(|map| plan.split(map)).sum::<u64>(), bytes);
+        prop_assert_eq!((0..prepared.maps).map(|map| prepared.split(map)).sum::<u64>(), bytes);
     }
 }
 
 #[test]
 fn a_buffer_passes_its_limit_once_and_merges_at_its_mark() {
     // 8 MiB of memory: 5.6 MiB of buffer, merged at 3.7 MiB; outputs above 1.4 MiB go to disk.
-    let plan = plan(job(Framework::MapReduce, 1, 1, MIB));
-    assert_eq!(plan.buffer_limit, (8 * MIB) * 7 / 10);
+    let prepared = prepared(job(Framework::MapReduce, 1, 1, MIB));
+    assert_eq!(prepared.buffer_limit, (8 * MIB) * 7 / 10);
     let mut buffer = Buffer::default();
-    assert_eq!(buffer.reserve(plan.large + 1, &plan), Some(false));
-    let taken = (0..).take_while(|_| buffer.reserve(MIB, &plan) == Some(true)).count();
+    assert_eq!(buffer.reserve(prepared.large + 1, &prepared), Some(false));
+    let taken = (0..).take_while(|_| buffer.reserve(MIB, &prepared) == Some(true)).count();
     assert_eq!(taken, 6, "one more than fits");
     (0..3).for_each(|_| buffer.fetched(MIB));
-    assert_eq!(buffer.begin_merge(&plan, false), None);
+    assert_eq!(buffer.begin_merge(&prepared, false), None);
     buffer.fetched(MIB);
-    assert_eq!(buffer.begin_merge(&plan, false), Some(4 * MIB));
-    assert_eq!(buffer.reserve(MIB, &plan), None, "what is being merged still takes room");
+    assert_eq!(buffer.begin_merge(&prepared, false), Some(4 * MIB));
+    assert_eq!(buffer.reserve(MIB, &prepared), None, "what is being merged still takes room");
     buffer.end_merge();
-    assert_eq!(buffer.reserve(MIB, &plan), Some(true));
+    assert_eq!(buffer.reserve(MIB, &prepared), Some(true));
     buffer.fetched(2 * MIB);
-    assert_eq!(buffer.begin_merge(&plan, true), Some(2 * MIB));
+    assert_eq!(buffer.begin_merge(&prepared, true), Some(2 * MIB));
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn many_runs_are_merged_the_smallest_first_until_ten_are_left() {
 fn schedule(framework: Framework, slow_start: (f64, f64)) -> Schedule {
     let mut job = job(framework, 5, 1, 100 * 8 * MIB);
     (job.slots, job.reduces, job.slow_start) = (4, 16, slow_start);
-    Schedule::new(&plan(job))
+    Schedule::new(&prepared(job))
 }
 
 #[test]

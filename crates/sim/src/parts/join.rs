@@ -41,7 +41,7 @@ pub(crate) fn sample_flows(sims: &Guards<'_>, now: Time) -> Vec<(Time, FlowSampl
         let homes = halves.filter(|(_, (side, _))| *side == 0);
         let sample = homes.filter_map(|(flow, (_, half))| {
             let other = sims[usize::from(half.part)].flows.get(half.slot)?;
-            flow_sample(flow.number, &flow.ends[0], &other.ends[1])
+            flow_sample(flow, &other.ends[1])
         });
         sample.collect()
     };

@@ -177,6 +177,7 @@ fn accept(sims: &mut Guards<'_>, part: usize, slot: u32) {
         outcome: Outcome::Unfinished,
         state: (0, [Stage::Closed, Stage::Listening]),
         looked: Time::ZERO,
+        skipped: [0; 2],
         half: Some(other),
     };
     let slot_there = sims[there].flows.insert(other);

@@ -70,7 +70,7 @@ fn a_job_ends_when_a_receiver_aborts_everything() {
 }
 
 #[test]
-fn a_source_gives_up_on_a_lost_peer_only() {
+fn a_sender_gives_up_on_a_lost_peer_only() {
     let mut world = world(&two_to_two(), 4, &[]);
     world.silent.insert(HostId(3));
     world.tell(Time::from_ms(1), 0, Event::PeerLost { host: HostId(3) });
@@ -82,7 +82,7 @@ fn a_source_gives_up_on_a_lost_peer_only() {
 }
 
 #[test]
-fn a_restarted_source_loses_open_flows_and_goes_on_with_the_rest() {
+fn a_restarted_sender_loses_open_flows_and_goes_on_with_the_rest() {
     let flow =
         |ms, bytes| traffic::Flow { at: Time::from_ms(ms), from: HostId(0), to: HostId(1), bytes, group: ms };
     let job =
@@ -99,7 +99,7 @@ fn a_restarted_source_loses_open_flows_and_goes_on_with_the_rest() {
 }
 
 #[test]
-fn a_source_drains_a_receiver_that_talks_back() {
+fn a_sender_drains_a_receiver_that_talks_back() {
     let mut world = world(&Job::Bulk(Bulk { pairs: vec![(HostId(0), HostId(1))], bytes: 1_000 }), 2, &[1]);
     let chatty = |event, cx: &mut dyn Context| match event {
         Event::Start => {

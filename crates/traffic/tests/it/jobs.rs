@@ -4,7 +4,7 @@ use crate::support::{empty_world, hosts, rng};
 use process::testing::{Row, World};
 use process::{CloseReason, HostId};
 use proptest::prelude::*;
-use traffic::plan::{self, Plan};
+use traffic::demand::{self, Demands};
 use traffic::sizes::WEB_SEARCH;
 use traffic::{
     AllToAll, Bulk, Cdf, Coflow, Coflows, Flow, Flows, Incast, Job, Load, Order, Permutation, Replay, build,
@@ -32,8 +32,8 @@ fn run(job: &Job, n: usize, delay: Time, buffer: u64) -> World {
 /// (from, to, group, bytes), and when it began.
 type Key = (HostId, HostId, u64, u64, Time);
 
-fn planned(plan: &Plan) -> Vec<Key> {
-    let flows = plan.iter().flat_map(|(from, sends)| sends.iter().map(|flow| (*from, flow)));
+fn demanded(demands: &Demands) -> Vec<Key> {
+    let flows = demands.iter().flat_map(|(from, packed)| packed.iter().map(|flow| (*from, flow)));
     let mut keys: Vec<Key> = flows.map(|(from, f)| (from, f.to, f.group, f.bytes, f.at)).collect();
     keys.sort();
     keys
@@ -51,7 +51,7 @@ fn bulk_carries_every_pair() {
     let pairs = vec![(HostId(0), HostId(2)), (HostId(1), HostId(2)), (HostId(2), HostId(2))];
     let job = Job::Bulk(Bulk { pairs: pairs.clone(), bytes: 1_000_000 });
     let world = run(&job, 3, Time::from_us(10), 65_536);
-    assert_eq!(carried(&world.rows), planned(&plan::bulk(&pairs, 1_000_000)));
+    assert_eq!(carried(&world.rows), demanded(&demand::bulk(&pairs, 1_000_000)));
 }
 
 #[test]
@@ -86,9 +86,9 @@ fn load_opens_each_flow_at_its_time_with_one_timer() {
     let job = Job::Load(Load { hosts: all(6), sizes: WEB_SEARCH.to_vec(), load: 0.3, duration });
     let world = run(&job, 6, Time::from_us(10), 1 << 20);
     let rate = units::Rate::from_gbps(60);
-    let plan = plan::load(&all(6), rate, &sizes, 0.3, duration, &mut rng(1));
+    let demands = demand::load(&all(6), rate, &sizes, 0.3, duration, &mut rng(1));
     assert!(world.rows.len() > 50);
-    assert_eq!(carried(&world.rows), planned(&plan));
+    assert_eq!(carried(&world.rows), demanded(&demands));
     assert_eq!(world.timers_max(), 1);
 }
 
@@ -104,7 +104,7 @@ fn replay_takes_flows_in_any_order() {
     let flows = [flow(5, 0, 1, 10, 3), flow(1, 0, 1, 0, 2), flow(5, 1, 0, 99_999, 3), flow(0, 0, 0, 7, 9)];
     let flows = Flows::from_iter(flows);
     let world = run(&Job::Replay(Replay { flows: flows.clone() }), 2, Time::ZERO, 1_000);
-    assert_eq!(carried(&world.rows), planned(&plan::replay(&flows)));
+    assert_eq!(carried(&world.rows), demanded(&demand::replay(&flows)));
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn coflows_shuffle_also_within_a_host() {
     };
     let coflows = vec![coflow(7, 2, &[0, 1, 2], &[(2, 1_000), (3, 2)]), coflow(8, 1, &[3], &[(0, 5)])];
     let world = run(&Job::Coflows(Coflows { coflows: coflows.clone() }), 4, Time::from_us(1), 300);
-    assert_eq!(carried(&world.rows), planned(&plan::coflows(&coflows)));
+    assert_eq!(carried(&world.rows), demanded(&demand::coflows(&coflows)));
     let parts: Vec<u64> = world.rows.iter().filter(|row| row.to == HostId(2)).map(|row| row.forth).collect();
     assert_eq!(parts, [334, 333, 333]);
     assert_eq!(world.rows.len(), 3 + 2 + 1, "a part of no bytes is no flow");
@@ -140,7 +140,7 @@ fn incast_asks_again_when_the_last_answer_is_complete() {
 
 proptest! {
     #[test]
-    fn bytes_planned_are_bytes_received(
+    fn bytes_demanded_are_bytes_received(
         flows in proptest::collection::vec((0u64..2_000, 0u32..5, 0u32..5, 0u64..50_000, 0u64..4), 1..60),
         delay_us in 0u64..2_000,
         buffer in 1_000u64..20_000,
@@ -150,7 +150,7 @@ proptest! {
         };
         let flows: Flows = flows.iter().map(flow).collect();
         let world = run(&Job::Replay(Replay { flows: flows.clone() }), 5, Time::from_us(delay_us), buffer);
-        prop_assert_eq!(carried(&world.rows), planned(&plan::replay(&flows)));
+        prop_assert_eq!(carried(&world.rows), demanded(&demand::replay(&flows)));
         prop_assert!(world.timers_max() <= 1);
         prop_assert!(world.rows.windows(2).all(|pair| pair[0].opened <= pair[1].opened));
     }

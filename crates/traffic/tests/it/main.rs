@@ -1,11 +1,11 @@
-//! Tests of the traffic crate: plans as properties, and every kind of job run to its end by a small
+//! Tests of the traffic crate: demands as properties, and every kind of job run to its end by a small
 //! in-memory driver.
 
 mod background;
+mod coflow_trace;
+mod demands;
 mod failures;
 mod jobs;
-mod plans;
 mod rpc;
 mod sizes;
 mod support;
-mod trace;

@@ -4,7 +4,7 @@ use crate::support::rng;
 use process::HostId;
 use proptest::prelude::*;
 use traffic::Cdf;
-use traffic::plan::{self, Sends};
+use traffic::demand::{self, PackedDemands};
 use traffic::sizes::{self, DATA_MINING, Place, SizesError, WEB_SEARCH, parse};
 use units::{Rate, Time};
 
@@ -33,8 +33,8 @@ fn drawn_sizes_follow_the_distribution() {
     let cdf = Cdf::new(DATA_MINING).expect("published");
     let hosts = [HostId(0), HostId(1)];
     let rate = Rate::from_gbps(1_000);
-    let plan = plan::load(&hosts, rate, &cdf, 1.0, Time::from_secs(10), &mut rng(8));
-    let drawn: Vec<u64> = plan.values().flat_map(Sends::iter).map(|flow| flow.bytes).collect();
+    let demands = demand::load(&hosts, rate, &cdf, 1.0, Time::from_secs(10), &mut rng(8));
+    let drawn: Vec<u64> = demands.values().flat_map(PackedDemands::iter).map(|flow| flow.bytes).collect();
     assert!(drawn.len() > 90_000);
     for &(bytes, p) in DATA_MINING {
         let below = drawn.iter().filter(|size| **size <= bytes).count() as f64 / drawn.len() as f64;

@@ -105,6 +105,11 @@ impl Cubic {
     pub fn restart(&mut self) {
         self.epoch = None;
     }
+
+    /// Moves its time.
+    pub fn shift(&mut self, by: Time) {
+        self.epoch = self.epoch.map(|epoch| epoch + by);
+    }
 }
 
 /// Time in units of 2^-20 s.

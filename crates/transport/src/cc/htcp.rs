@@ -41,7 +41,9 @@ pub(crate) struct Htcp {
     adapts: bool,
     /// A reduction has taken place and recovery is not yet over.
     congested: bool,
-    /// When the last congestion was over.
+    /// No acknowledgement has come since that reduction.
+    entering: bool,
+    /// When the last congestion was over; until then, when it began (Linux's `htcp_state`).
     last_congestion: Time,
     /// Bytes delivered times alpha, not yet given.
     credit: u128,
@@ -69,6 +71,7 @@ impl Htcp {
             rtt_scaling,
             adapts: false,
             congested: false,
+            entering: false,
             last_congestion: Time::ZERO,
             credit: 0,
             rtt_min: Time::MAX,
@@ -87,14 +90,14 @@ impl Htcp {
                 self.rtt_max = self.rtt_max.max(ack.rtt);
             }
         }
+        if self.congested && (open || self.entering) {
+            self.last_congestion = ack.now;
+            (self.congested, self.entering) = (!open, false);
+        }
         if !open {
             self.throughput.delivered = 0;
             self.throughput.since = ack.now;
             return;
-        }
-        if self.congested {
-            self.congested = false;
-            self.last_congestion = ack.now;
         }
         self.throughput.delivered += ack.delivered;
         let grown = self.alpha.max(ONE) * window.mss / ONE;
@@ -137,7 +140,7 @@ impl Htcp {
     /// A congestion: works out beta and starts alpha again. Returns ssthresh.
     pub fn reduce(&mut self, window: &Window, signal: Signal, flight: u64) -> u64 {
         self.update_beta();
-        self.congested = true;
+        (self.congested, self.entering) = (true, true);
         self.credit = 0;
         self.alpha = self.alpha_after(Time::ZERO);
         if self.rtt_max > self.rtt_min {
@@ -145,6 +148,12 @@ impl Htcp {
         }
         let base = if signal == Signal::Ecn { window.cwnd } else { flight };
         base * self.beta / ONE
+    }
+
+    /// Moves its times.
+    pub fn shift(&mut self, by: Time) {
+        self.last_congestion += by;
+        self.throughput.since += by;
     }
 
     /// beta = RTTmin / RTTmax between its bounds, or 1/2 when the throughput has changed by more than a
@@ -316,11 +325,14 @@ mod tests {
     }
 
     #[test]
-    fn delta_counts_from_the_end_of_the_congestion() {
+    fn delta_counts_from_the_beginning_of_the_congestion_and_then_from_its_end() {
         let mut htcp = Htcp::new(false);
         let window = Window { cwnd: 100 * MSS, ssthresh: 0, mss: MSS };
         htcp.reduce(&window, Signal::Loss, 100 * MSS);
         htcp.observe(&window, &ack(Time::from_secs(3), MSS, Time::from_ms(1)), false);
+        assert_eq!(htcp.since_congestion(Time::from_secs(3)), Time::ZERO);
+        htcp.observe(&window, &ack(Time::from_ms(3500), MSS, Time::from_ms(1)), false);
+        assert_eq!(htcp.since_congestion(Time::from_secs(4)), Time::from_secs(1));
         htcp.observe(&window, &ack(Time::from_secs(4), MSS, Time::from_ms(1)), true);
         assert_eq!(htcp.since_congestion(Time::from_secs(6)), Time::from_secs(2));
     }

@@ -119,6 +119,14 @@ impl HyStart {
             }
         }
     }
+
+    /// Moves its times.
+    pub fn shift(&mut self, by: Time) {
+        if let Some(train) = &mut self.train {
+            train.began += by;
+            train.last += by;
+        }
+    }
 }
 
 impl Train {

@@ -24,6 +24,7 @@ use dctcp::Dctcp;
 use htcp::Htcp;
 use hystart::HyStart;
 use reno::Reno;
+use units::Time;
 
 /// The closed set of algorithms; those with much state lie elsewhere, so that a connection stays small.
 #[derive(Clone, Debug)]
@@ -165,6 +166,19 @@ impl Control {
         window.cwnd = window.cwnd.min(u64::from(initial_window.max(1)) * window.mss);
         if let Algorithm::Cubic(cubic) = &mut self.algorithm {
             cubic.restart();
+        }
+    }
+
+    /// Moves all its times: a stretch is passed over in which it would have done the same again and again.
+    pub fn shift(&mut self, by: Time) {
+        match &mut self.algorithm {
+            Algorithm::Reno(_) | Algorithm::Dctcp(_) => {}
+            Algorithm::Cubic(cubic) => cubic.shift(by),
+            Algorithm::Htcp(htcp) => htcp.shift(by),
+            Algorithm::Bbr(bbr) => bbr.shift(by),
+        }
+        if let Some(hystart) = &mut self.hystart {
+            hystart.shift(by);
         }
     }
 

@@ -122,6 +122,17 @@ impl RateSampler {
         }
     }
 
+    /// Moves its times.
+    pub fn shift(&mut self, by: Time) {
+        for sent in self.segments.iter_mut().chain(&mut self.newest) {
+            for time in [&mut sent.sent_time, &mut sent.first_sent_time, &mut sent.delivered_time] {
+                *time += by;
+            }
+        }
+        self.delivered_time += by;
+        self.first_sent_time += by;
+    }
+
     /// The application has nothing more to send, with `in_flight` bytes on their way (3.4).
     pub fn limit_by_application(&mut self, in_flight: u64) {
         self.app_limited = (self.delivered + in_flight).max(1);

@@ -293,7 +293,7 @@ impl Connection {
     }
 
     /// Room in the send buffer, or the FIN acknowledged.
-    fn release(&mut self, una: u64) {
+    pub(super) fn release(&mut self, una: u64) {
         let free = self.config.send_buffer.saturating_sub(self.written.saturating_sub(una));
         if self.write_blocked && 3 * free >= self.config.send_buffer {
             self.write_blocked = false;

@@ -21,6 +21,7 @@ mod receiver;
 mod recovery;
 mod rto;
 mod scoreboard;
+mod skip;
 mod stats;
 mod timers;
 mod window;
@@ -29,7 +30,7 @@ pub use crate::cc::Congestion;
 pub use config::{Config, EcnMode, Span};
 pub use events::{CloseReason, Event};
 pub use header::{Flags, Header, Notes, SackBlock, Transmit};
-pub use stats::Stats;
+pub use stats::{Counters, Stats};
 
 use crate::cc::{Control, Phase};
 use ecn::Ecn;
@@ -40,7 +41,6 @@ use rack::Rack;
 use receiver::Receiver;
 use rto::RttEstimator;
 use scoreboard::Scoreboard;
-use stats::Counters;
 use std::sync::Arc;
 use units::Time;
 

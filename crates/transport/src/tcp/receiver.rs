@@ -210,6 +210,12 @@ impl Receiver {
         }
     }
 
+    /// Moves its times, but not that of the last byte, which may be that of the stream.
+    pub fn shift(&mut self, by: Time) {
+        self.ack_deadline = self.ack_deadline.saturating_add(by);
+        self.sizing.round_end = self.sizing.round_end.saturating_add(by);
+    }
+
     /// Whether acknowledgements are not delayed at present.
     pub fn is_quick(&self) -> bool {
         self.quick > 0

@@ -37,16 +37,46 @@ pub struct Stats {
 
 /// The counters among [`Stats`]. Those that each segment adds to lie apart: side by side they would be added
 /// to as a vector, which takes longer.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
-pub(crate) struct Counters {
-    pub sent_segments: u64,
-    pub retransmits: u64,
-    pub sent_bytes: u64,
-    pub timeouts: u32,
-    pub fast_recoveries: u32,
-    pub tail_loss_probes: u32,
-    pub ece_acks: u64,
-    pub ce_received: u64,
-    pub retransmitted_bytes: u64,
+pub struct Counters {
+    pub(crate) sent_segments: u64,
+    pub(crate) retransmits: u64,
+    pub(crate) sent_bytes: u64,
+    pub(crate) timeouts: u32,
+    pub(crate) fast_recoveries: u32,
+    pub(crate) tail_loss_probes: u32,
+    pub(crate) ece_acks: u64,
+    pub(crate) ce_received: u64,
+    pub(crate) retransmitted_bytes: u64,
+}
+
+impl Counters {
+    pub(crate) fn add(&mut self, more: &Counters) {
+        self.sent_segments += more.sent_segments;
+        self.retransmits += more.retransmits;
+        self.sent_bytes += more.sent_bytes;
+        self.timeouts += more.timeouts;
+        self.fast_recoveries += more.fast_recoveries;
+        self.tail_loss_probes += more.tail_loss_probes;
+        self.ece_acks += more.ece_acks;
+        self.ce_received += more.ce_received;
+        self.retransmitted_bytes += more.retransmitted_bytes;
+    }
+
+    /// `each` of what grew since `before`.
+    pub fn since(&self, before: &Counters, each: impl Fn(u64) -> u64) -> Counters {
+        let short = |now: u32, before: u32| each(u64::from(now - before)) as u32;
+        Counters {
+            sent_segments: each(self.sent_segments - before.sent_segments),
+            retransmits: each(self.retransmits - before.retransmits),
+            sent_bytes: each(self.sent_bytes - before.sent_bytes),
+            timeouts: short(self.timeouts, before.timeouts),
+            fast_recoveries: short(self.fast_recoveries, before.fast_recoveries),
+            tail_loss_probes: short(self.tail_loss_probes, before.tail_loss_probes),
+            ece_acks: each(self.ece_acks - before.ece_acks),
+            ce_received: each(self.ce_received - before.ce_received),
+            retransmitted_bytes: each(self.retransmitted_bytes - before.retransmitted_bytes),
+        }
+    }
 }

@@ -118,7 +118,7 @@ impl ServerPart {
     }
 
     /// Its own nodes, ascending.
-    pub fn own(&self) -> impl Iterator<Item = u32> + '_ {
+    pub fn own_nodes(&self) -> impl Iterator<Item = u32> + '_ {
         self.own.iter()
     }
 
@@ -246,7 +246,7 @@ mod tests {
     fn a_part_knows_its_rows_and_who_owns_what_is_joined_to_them() {
         let arcs = [(0, 1), (1, 2), (3, 0), (2, 4)];
         let part = ServerPart::even(Shape::directed(5), &partition(), 0, || arcs).unwrap();
-        assert_eq!(part.own().collect::<Vec<_>>(), [0, 1]);
+        assert_eq!(part.own_nodes().collect::<Vec<_>>(), [0, 1]);
         assert!(part.has_arc(1, 2) && !part.has_arc(2, 4) && !part.has_arc(0, 3));
         let owners: Vec<_> = (0..5).map(|node| part.owner(node)).collect();
         assert_eq!(owners, [Some(0), Some(0), Some(1), Some(1), None]);

@@ -110,7 +110,7 @@ impl Server {
         let part = &territory.part;
         let starts = match starts {
             Some(starts) => starts.into_iter().filter(|start| part.owns(*start)).collect(),
-            None => part.own().collect(),
+            None => part.own_nodes().collect(),
         };
         let port = servers[usize::from(codec.server)].port;
         Server {

@@ -14,8 +14,8 @@ from itertools import combinations
 
 import numpy as np
 
-from incast.broadcast.lp.arborescence import Floats, Ints, arborescence
-from incast.broadcast.lp.instance import Instance, Tree, outwards
+from incast import _core
+from incast.broadcast.lp.instance import Floats, Instance, Tree, outwards
 from incast.broadcast.lp.master import Solved
 
 ALL_SETS_MAX = 8
@@ -30,7 +30,7 @@ def spanning(instance: Instance, prices: Floats) -> tuple[Tree, float]:
     """The cheapest tree with all members, and what it costs."""
     lengths = instance.lengths(prices)
     between, before = instance.nearest(lengths)
-    tree = instance.tree(_parents(arborescence(between)), before)
+    tree = instance.tree(_cheapest(between), before)
     return tree, sum(float(lengths[arc]) * hops for arc, hops in instance.crossed(tree).items())
 
 
@@ -38,7 +38,7 @@ def gaining(instance: Instance, solved: Solved) -> list[Tree]:
     """Trees that gain: of all members and of parts of them, and their branches."""
     between, before = instance.nearest(instance.lengths(solved.prices))
     found: list[Mapping[int, int]] = []
-    for parent in (_parents(arborescence(between)), _nearest_first(between)):
+    for parent in (_cheapest(between), _nearest_first(between)):
         found += _cut(parent, between, solved.prizes)
     trees = [parent for each in found for parent in (each, *_branches(each))]
     return [instance.tree(each, before) for each in trees if _worth(each, between, solved.prizes) > GAIN]
@@ -83,13 +83,14 @@ def _judged(members: frozenset[int], between: Floats, prizes: Floats) -> tuple[M
 
 def _of(between: Floats, members: Sequence[int]) -> dict[int, int]:
     """The cheapest tree of these members."""
-    kept = np.array([0, *members])
-    parent = arborescence(between[np.ix_(kept, kept)])
-    return {int(kept[n]): int(kept[parent[n]]) for n in range(1, len(kept))}
+    kept = [0, *members]
+    parents = _cheapest(between[np.ix_(kept, kept)])
+    return {kept[child]: kept[parent] for child, parent in parents.items()}
 
 
-def _parents(parent: Ints) -> dict[int, int]:
-    return {child: int(parent[child]) for child in range(1, len(parent))}
+def _cheapest(between: Floats) -> dict[int, int]:
+    """The cheapest tree of all members (crates/broadcast/src/arborescence.rs)."""
+    return dict(enumerate(_core.broadcast_arborescence(between)[1:], 1))
 
 
 def _nearest_first(between: Floats) -> dict[int, int]:

@@ -101,7 +101,7 @@ class Group:
             opened.write(text)
 
 
-def own(name: str, mounts: str | None = None, groups: str | None = None) -> Group:
+def for_programs(name: str, mounts: str | None = None, groups: str | None = None) -> Group:
     """The group of this name for programs of this process. Raises `RunError` where memory can't be limited.
 
     Mounts are /proc/self/mountinfo's lines, groups /proc/self/cgroup's.

@@ -17,7 +17,7 @@ from incast.farmem.run import Memory, Outcome, passed_on
 from incast.farmem.swap import device as devices
 from incast.farmem.swap.changes import Changes, undone
 from incast.farmem.swap.device import CLUSTER, Device
-from incast.farmem.swap.group import Group, own
+from incast.farmem.swap.group import Group, for_programs
 from incast.farmem.swap.held import page
 from incast.farmem.swap.local import ROOM, Keeper
 
@@ -76,7 +76,7 @@ def check() -> Group:
             "--backend swap changes the machine's swapping, which takes root: sudo incast …, or --backend "
             "preload for programs that are linked dynamically"
         )
-    group = own(f"incast-farmem-{os.getpid()}")
+    group = for_programs(f"incast-farmem-{os.getpid()}")
     devices.check(group.version)
     return group
 

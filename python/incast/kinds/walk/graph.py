@@ -77,13 +77,13 @@ def _edges(graph: EdgesGraph, site: Site) -> dict[str, Any]:
     wrong = 0
     for number, line in _lines(site, "graph.file", graph.file):
         try:
-            source, sink, weight = _edge(line)
+            source, target, weight = _edge(line)
         except ValueError as error:
             wrong += 1
             if wrong <= _SHOWN:
                 _problem(site, "graph.file", graph.file, f"{line!r}: {error}", number)
             continue
-        arcs.append([source, sink])
+        arcs.append([source, target])
         weights += [] if weight is None else [weight]
     if weights and len(weights) != len(arcs):
         _problem(site, "graph.file", graph.file, "some edges have weights, some have none", None)
@@ -153,12 +153,12 @@ def _edge(line: str) -> tuple[int, int, float | None]:
     parts = line.replace(",", " ").split()
     if len(parts) not in (2, 3) or not all(part.isdecimal() for part in parts[:2]):
         raise ValueError("expected two node numbers, and perhaps a weight")
-    source, sink = int(parts[0]), int(parts[1])
-    if max(source, sink) >= _NODES_MAX:
+    source, target = int(parts[0]), int(parts[1])
+    if max(source, target) >= _NODES_MAX:
         raise ValueError(f"nodes are numbered from 0 to {_NODES_MAX - 1}")
     if len(parts) == 2:
-        return source, sink, None
+        return source, target, None
     weight = float(parts[2])
     if not 0 < weight < float("inf"):
         raise ValueError("a weight is above zero")
-    return source, sink, weight
+    return source, target, weight

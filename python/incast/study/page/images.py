@@ -18,8 +18,8 @@ class Shown:
 
     asked: Image
     title: str
-    source: str
-    """Its content, as a data URI."""
+    data_uri: str
+    """Its content."""
 
 
 def images(study: Study) -> list[Shown]:

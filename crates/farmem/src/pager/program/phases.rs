@@ -60,7 +60,7 @@ impl Program {
     }
 
     fn begin(&mut self, of: usize) -> bool {
-        let begins = self.threads[0].done >= self.threads[of].source.begins();
+        let begins = self.threads[0].done >= self.threads[of].accesses.begins();
         if begins {
             self.threads[of].phase = Phase::Run;
         }

@@ -45,7 +45,7 @@ pub(super) struct Touched {
 /// A thread.
 #[derive(Debug)]
 pub(super) struct Thread {
-    pub source: ThreadAccesses,
+    pub accesses: ThreadAccesses,
     pub phase: Phase,
     /// A core is at work for the next phase.
     pub computing: bool,
@@ -63,10 +63,10 @@ pub(super) struct Thread {
 }
 
 impl Thread {
-    pub(super) fn new(source: ThreadAccesses) -> Thread {
+    pub(super) fn new(accesses: ThreadAccesses) -> Thread {
         Thread {
             phase: Phase::Begin,
-            source,
+            accesses,
             computing: false,
             done: 0,
             step: None,
@@ -80,8 +80,8 @@ impl Thread {
     /// The step to take now, or the next one, and what is computed before that. Nothing at the end.
     pub(super) fn next(&mut self, computed: &mut Time) -> Option<Step> {
         self.step.take().or_else(|| {
-            self.done = self.source.at();
-            self.source.next(computed)
+            self.done = self.accesses.at();
+            self.accesses.next(computed)
         })
     }
 

@@ -1,6 +1,6 @@
 //! What programs do, step by step.
 
-use super::support::{source, steps};
+use super::support::{accesses, steps};
 use crate::cache::Policy;
 use crate::pager::{Order, Pattern, Recorded, Shape, ThreadAccesses};
 use crate::steps::Step;
@@ -14,12 +14,12 @@ fn a_convolution_reads_three_rows_and_writes_one() {
     let made = Pattern::convolution(4, 128, 3, 64, 1, Time::from_us(1));
     let read = Step::Read;
     let [a, b] = [0, 1].map(|part| [read(part), read(2 + part), Step::Write(8 + part)]);
-    let all = steps(source(made, 1)).steps;
+    let all = steps(accesses(made, 1)).steps;
     assert_eq!(all[..6], [a, b].concat());
     assert_eq!(all[6..10], [read(0), read(2), read(4), Step::Write(10)]);
     assert_eq!(all.len() as u64, made.accesses());
     assert_eq!((made.pages, made.stored()), (16, 8));
-    assert_eq!(source(made, 1).all_local(), Time::from_us(all.len() as u64));
+    assert_eq!(accesses(made, 1).all_local(), Time::from_us(all.len() as u64));
 }
 
 #[test]
@@ -27,7 +27,7 @@ fn accesses_are_as_many_as_said_in_any_order() {
     for order in [Order::Sequential, Order::Random, Order::Zipf(1.2)] {
         let shape = Shape::Ordered(order);
         let made = Pattern { shape, pages: 50, times: 5000, writes: 0.25, compute: Time::from_ns(3) };
-        let all = steps(source(made, 4)).steps;
+        let all = steps(accesses(made, 4)).steps;
         assert_eq!(all.len(), 5000);
         let writes = all.iter().filter(|step| matches!(step, Step::Write(_))).count();
         assert!((1150..1350).contains(&writes), "{writes}");
@@ -61,10 +61,10 @@ fn a_trace_computes_between_its_steps() {
         bytes.extend(record.encode());
     }
     let recorded = Recorded::new(&Trace::read(&bytes).unwrap(), 12).unwrap();
-    let [mut source] = ThreadAccesses::recorded(&Arc::new(recorded)).try_into().expect("one thread");
-    assert_eq!(source.all_local(), Time::from_ns(1155));
+    let [mut accesses] = ThreadAccesses::recorded(&Arc::new(recorded)).try_into().expect("one thread");
+    assert_eq!(accesses.all_local(), Time::from_ns(1155));
     let (mut all, mut computed) = (Vec::new(), Time::ZERO);
-    while let Some(step) = source.next(&mut computed) {
+    while let Some(step) = accesses.next(&mut computed) {
         all.push((step, computed.as_ps() / 1000));
     }
     let [a, b, c] = [0, 1, 2];

@@ -2,7 +2,7 @@
 //!
 //! `UPDATE_GOLDEN=1 cargo test -p incast-farmem golden` writes it again.
 
-use super::support::{Run, lossy, run, settings, source};
+use super::support::{Run, accesses, lossy, run, settings};
 use crate::cache::Policy;
 use crate::local::Setting;
 use crate::pager::{Costs, Order, Pattern, Schedule, Settings, Shape, WriteBack};
@@ -67,11 +67,11 @@ fn three_programs_at_one_memory_node() {
     let mut text = String::new();
     for (name, pattern) in patterns {
         writeln!(text, "{name:<16}{HEAD}").unwrap();
-        let sources = || (0..3).map(|seed| source(pattern, seed)).collect::<Vec<_>>();
+        let all = || (0..3).map(|seed| accesses(pattern, seed)).collect::<Vec<_>>();
         for (way, settings) in ways {
-            writeln!(text, "{way:<16}{}", line(&run(settings, sources(), Vec::new()))).unwrap();
+            writeln!(text, "{way:<16}{}", line(&run(settings, all(), Vec::new()))).unwrap();
         }
-        writeln!(text, "{:<16}{}\n", "after, 1 % lost", line(&run(after, sources(), lossy(3)))).unwrap();
+        writeln!(text, "{:<16}{}\n", "after, 1 % lost", line(&run(after, all(), lossy(3)))).unwrap();
     }
     compare(&text);
 }

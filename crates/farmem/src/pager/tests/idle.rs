@@ -1,6 +1,6 @@
 //! On an idle wire a fault takes what the cost model says, to the picosecond.
 
-use super::support::{HEADERS, pattern, run, settings, source, steps, way};
+use super::support::{HEADERS, accesses, pattern, run, settings, steps, way};
 use crate::cost::Cost;
 use crate::local::Setting;
 use crate::pager::{Costs, Outcome, Settings, WriteBack};
@@ -26,7 +26,7 @@ fn fetched(pages: u64, page: u64) -> u64 {
 #[test]
 fn each_fault_takes_latency_and_size_by_bandwidth() {
     for (writes, page) in [(0.0, 4096), (0.5, 4096), (0.0, 8192), (0.0, 65_536)] {
-        let made = source(pattern(500, writes), 7);
+        let made = accesses(pattern(500, writes), 7);
         let all_local = made.all_local();
         let settings = Settings { page: Bytes::new(page), ..settings(16) };
         let counts = replay(&steps(made.clone()), &settings.local);
@@ -60,7 +60,7 @@ fn each_fault_takes_latency_and_size_by_bandwidth() {
 fn pages_of_a_request_share_its_latency() {
     for pages_a_request in [1, 2, 8] {
         let local = Setting { read_ahead: 7, pages_a_request, ..settings(32).local };
-        let made = source(pattern(500, 0.0), 3);
+        let made = accesses(pattern(500, 0.0), 3);
         let counts = replay(&steps(made.clone()), &local);
         let done = run(Settings { local, ..settings(32) }, vec![made], Vec::new());
         assert_eq!(done.totals[0].counts, counts);
@@ -89,7 +89,7 @@ fn a_compressed_page_takes_its_smaller_size_and_the_work_on_it() {
         serve: Time::from_ns(500),
     };
     let settings = Settings { page: Bytes::new(1024), costs, ..settings(16) };
-    let done = run(settings, vec![source(pattern(500, 0.5), 7)], Vec::new());
+    let done = run(settings, vec![accesses(pattern(500, 0.5), 7)], Vec::new());
     let (fetch, keep) = (way(FETCH, PAGES, 1), way(PAGES + NUMBER, KEPT, 1));
     for fault in &done.faults[0] {
         let (n, back) = (u64::from(fault.fetched), u64::from(fault.written_back));
@@ -103,7 +103,7 @@ fn a_compressed_page_takes_its_smaller_size_and_the_work_on_it() {
 fn nobody_waits_for_what_is_sent_back_after() {
     let after = Settings { write_back: WriteBack::After, write_buffer: 64, ..settings(16) };
     let [before, after] =
-        [settings(16), after].map(|each| run(each, vec![source(pattern(500, 0.5), 7)], Vec::new()));
+        [settings(16), after].map(|each| run(each, vec![accesses(pattern(500, 0.5), 7)], Vec::new()));
     assert_eq!(before.totals[0].counts, after.totals[0].counts);
     let fetch = way(FETCH, PAGES, 1).delay(1, Bytes::new(4096));
     // A page that leaves shares no wire with one that comes; only its acknowledgement does.

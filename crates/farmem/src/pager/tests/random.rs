@@ -1,7 +1,7 @@
 //! Whatever a program does and however its pages travel: its faults are those of the cache, no byte is lost,
 //! and runs repeat.
 
-use super::support::{lossy, pattern, run, settings, source, steps};
+use super::support::{accesses, lossy, pattern, run, settings, steps};
 use crate::cache::Policy;
 use crate::local::Setting;
 use crate::pager::{Costs, Order, Outcome, Pattern, Schedule, Settings, Shape, WriteBack};
@@ -66,14 +66,14 @@ proptest! {
         patterns in prop::collection::vec(any_pattern(), 1..4),
         lost in prop::bool::weighted(0.3),
     ) {
-        let sources: Vec<_> = patterns.iter().zip(0..).map(|(pattern, seed)| source(*pattern, seed)).collect();
-        let loss = if lost { lossy(sources.len() as u32) } else { Vec::new() };
-        let done = run(settings, sources.clone(), loss);
+        let all: Vec<_> = patterns.iter().zip(0..).map(|(pattern, seed)| accesses(*pattern, seed)).collect();
+        let loss = if lost { lossy(all.len() as u32) } else { Vec::new() };
+        let done = run(settings, all.clone(), loss);
         prop_assert_eq!(done.pause, Pause::Finished);
-        for ((source, totals), faults) in sources.into_iter().zip(&done.totals).zip(&done.faults) {
+        for ((accesses, totals), faults) in all.into_iter().zip(&done.totals).zip(&done.faults) {
             prop_assert_eq!(totals.outcome, Outcome::Finished);
-            let all_local = source.all_local();
-            let counts = replay(&steps(source), &settings.local);
+            let all_local = accesses.all_local();
+            let counts = replay(&steps(accesses), &settings.local);
             prop_assert_eq!(totals.counts, counts);
             let (fetched, back) = faults.iter().fold((0, 0), |(fetched, back), fault| {
                 (fetched + u64::from(fault.fetched), back + u64::from(fault.written_back))
@@ -97,7 +97,7 @@ proptest! {
 fn runs_repeat() {
     let run = || {
         let settings = Settings { write_back: WriteBack::After, write_buffer: 8, ..settings(16) };
-        run(settings, (0..3).map(|seed| source(pattern(300, 0.5), seed)).collect(), Vec::new())
+        run(settings, (0..3).map(|seed| accesses(pattern(300, 0.5), seed)).collect(), Vec::new())
     };
     let (a, b) = (run(), run());
     assert_eq!((a.fingerprint, &a.totals, &a.faults), (b.fingerprint, &b.totals, &b.faults));
@@ -106,7 +106,7 @@ fn runs_repeat() {
 #[test]
 fn few_pages_go_before_many_at_a_memory_node() {
     // Two programs that read ahead, and one that needs a page at a time in no order.
-    let sources = || {
+    let all = || {
         let sweep = Pattern {
             shape: Shape::Ordered(Order::Sequential),
             pages: 256,
@@ -121,12 +121,12 @@ fn few_pages_go_before_many_at_a_memory_node() {
             writes: 0.0,
             compute: Time::from_us(1),
         };
-        vec![source(sweep, 1), source(sweep, 2), source(any, 3)]
+        vec![accesses(sweep, 1), accesses(sweep, 2), accesses(any, 3)]
     };
     let local = Setting { read_ahead: 15, pages_a_request: 16, ..settings(64).local };
     let costs = Costs { serve: Time::from_us(10), ..Costs::default() };
     let of = |schedule| {
-        let done = run(Settings { local, costs, schedule, ..settings(64) }, sources(), Vec::new());
+        let done = run(Settings { local, costs, schedule, ..settings(64) }, all(), Vec::new());
         let short = done.faults[2].iter().filter(|fault| fault.fetched < 16);
         let (sum, count) = short.fold((0, 0), |(sum, count), fault| {
             (sum + fault.end.saturating_sub(fault.start).as_ps(), count + 1)

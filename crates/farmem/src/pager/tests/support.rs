@@ -37,15 +37,15 @@ pub fn pattern(times: u64, writes: f64) -> Pattern {
     Pattern { shape: Shape::Ordered(Order::Random), pages: 64, times, writes, compute: Time::from_us(2) }
 }
 
-pub fn source(pattern: Pattern, seed: u64) -> ThreadAccesses {
+pub fn accesses(pattern: Pattern, seed: u64) -> ThreadAccesses {
     ThreadAccesses::made(pattern, vec![rng::stream(seed, "accesses")]).remove(0)
 }
 
-/// All steps of a source, for a replay.
-pub fn steps(mut source: ThreadAccesses) -> Steps {
-    let (pages, stored) = source.pages();
+/// All steps of a thread, for a replay.
+pub fn steps(mut accesses: ThreadAccesses) -> Steps {
+    let (pages, stored) = accesses.pages();
     let mut computed = Time::ZERO;
-    let steps = std::iter::from_fn(|| source.next(&mut computed)).collect();
+    let steps = std::iter::from_fn(|| accesses.next(&mut computed)).collect();
     Steps { steps, pages: pages.to_vec(), stored, ..Steps::default() }
 }
 
@@ -76,8 +76,8 @@ pub struct Run {
 }
 
 /// Runs these programs of one thread with one memory node, the last host.
-pub fn run(settings: Settings, sources: Vec<ThreadAccesses>, faults: Vec<(Time, Change)>) -> Run {
-    let programs = sources.into_iter().map(|source| vec![source]).collect();
+pub fn run(settings: Settings, all: Vec<ThreadAccesses>, faults: Vec<(Time, Change)>) -> Run {
+    let programs = all.into_iter().map(|accesses| vec![accesses]).collect();
     run_on(LinkProps { rate: RATE, delay: DELAY, mtu: 9000 }, settings, programs, faults)
 }
 
@@ -85,18 +85,18 @@ pub fn run(settings: Settings, sources: Vec<ThreadAccesses>, faults: Vec<(Time, 
 pub fn run_on(
     link: LinkProps,
     settings: Settings,
-    sources: Vec<Vec<ThreadAccesses>>,
+    all: Vec<Vec<ThreadAccesses>>,
     faults: Vec<(Time, Change)>,
 ) -> Run {
     settings.check().unwrap();
-    let node = HostId(sources.len() as u32);
-    let boards: Vec<Board> = sources.iter().map(|_| Board::default()).collect();
+    let node = HostId(all.len() as u32);
+    let boards: Vec<Board> = all.iter().map(|_| Board::default()).collect();
     let shared = Arc::new(settings);
     let mut processes: Vec<(HostId, Box<dyn Process>)> =
         vec![(node, Box::new(Memory::new(PORT, settings.schedule, settings.costs.serve)))];
-    for (number, source) in sources.into_iter().enumerate() {
+    for (number, accesses) in all.into_iter().enumerate() {
         let (memory, board) = (Addr { host: node, port: PORT }, boards[number].clone());
-        let program = Program::new(number as u64, Arc::clone(&shared), source, memory, board);
+        let program = Program::new(number as u64, Arc::clone(&shared), accesses, memory, board);
         processes.push((HostId(number as u32), Box::new(program)));
     }
     let graph = graph(node.0 + 1, link);

@@ -106,9 +106,9 @@ fn a_thread_computes_from_its_access_before_and_begins_where_the_first_one_is_by
         Record::Read(pages(2, 1, 8, 40)),
     ]);
     assert_eq!(all.iter().map(ThreadAccesses::begins).collect::<Vec<_>>(), [0, 2]);
-    let times = all.into_iter().map(|mut source| {
+    let times = all.into_iter().map(|mut accesses| {
         let mut computed = Time::ZERO;
-        std::iter::from_fn(|| source.next(&mut computed).map(|_| computed.as_us())).collect::<Vec<_>>()
+        std::iter::from_fn(|| accesses.next(&mut computed).map(|_| computed.as_us())).collect::<Vec<_>>()
     });
     // The first thread's three accesses and what was given back; the second one begins at 10 µs.
     assert_eq!(times.collect::<Vec<_>>(), [vec![10, 10, 60, 65], vec![20, 195]]);

@@ -31,7 +31,7 @@ pub trait Kernel {
     fn has(&mut self, address: usize) -> io::Result<bool>;
 
     /// A page becomes this process's own; an error where it may not be written to, or need not be its own.
-    fn own(&mut self, page: Range) -> io::Result<()>;
+    fn unshare(&mut self, page: Range) -> io::Result<()>;
 
     /// A page is no longer needed.
     fn discard(&mut self, page: Range) -> io::Result<()>;
@@ -58,7 +58,7 @@ pub fn carry(
     from: usize,
     mut each: impl FnMut(Range, Fate),
 ) -> io::Result<()> {
-    let (mut done, mut owned, mut tries, mut step) = (0, None, 0, to.bytes);
+    let (mut done, mut unshared, mut tries, mut step) = (0, None, 0, to.bytes);
     while done < to.bytes {
         let left = Range { start: to.start + done, bytes: step.min(to.bytes - done) };
         let Err(Moved { bytes, error }) = kernel.take(left, from + done) else {
@@ -88,11 +88,11 @@ pub fn carry(
                 tries += 1;
                 continue;
             }
-            (_, _, Some(libc::EBUSY)) if owned != Some(page) && kernel.own(page).is_ok() => {
-                owned = Some(page);
+            (_, _, Some(libc::EBUSY)) if unshared != Some(page) && kernel.unshare(page).is_ok() => {
+                unshared = Some(page);
                 continue;
             }
-            (_, _, Some(libc::EBUSY | libc::EINVAL)) if owned != Some(page) => copy(kernel, place, page)?,
+            (_, _, Some(libc::EBUSY | libc::EINVAL)) if unshared != Some(page) => copy(kernel, place, page)?,
             _ => Fate::Stays,
         };
         each(page, fate);

@@ -116,7 +116,7 @@ impl Kernel for Fake {
         Ok(side.is_some())
     }
 
-    fn own(&mut self, page: Range) -> io::Result<()> {
+    fn unshare(&mut self, page: Range) -> io::Result<()> {
         if !self.may_own {
             return Err(error(libc::EFAULT));
         }

@@ -108,6 +108,19 @@ impl Bbr {
         }
     }
 
+    /// Moves its times.
+    pub fn shift(&mut self, by: Time) {
+        self.rt_prop_stamp += by;
+        self.cycle_stamp += by;
+        if self.probe_rtt_done_stamp != Time::ZERO {
+            self.probe_rtt_done_stamp += by;
+        }
+        self.rate.shift(by);
+        for time in [&mut self.pacer.next, &mut self.pacer.probe_at, &mut self.pacer.shown] {
+            *time = time.saturating_add(by);
+        }
+    }
+
     /// A segment that ends at `end` goes out, with `in_flight` bytes before it (BBRInitPacingRate of
     /// 4.2.1, BBRHandleRestartFromIdle of 4.3.4.4).
     pub fn send(&mut self, now: Time, end: u64, in_flight: u64, srtt: Time) {

@@ -155,6 +155,12 @@ impl Rack {
         if due <= now { Verdict::Lost } else { Verdict::Wait(due - now) }
     }
 
+    /// Moves its times.
+    pub fn shift(&mut self, by: Time) {
+        self.xmit_ts += by;
+        self.resent.iter_mut().for_each(|(_, sent)| *sent += by);
+    }
+
     /// A timeout: all retransmissions are lost as well.
     pub fn forget_resent(&mut self) {
         self.resent.clear();

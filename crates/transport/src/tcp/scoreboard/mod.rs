@@ -111,6 +111,11 @@ pub(crate) struct Scoreboard {
 }
 
 impl Scoreboard {
+    /// Moves the times of all segments.
+    pub fn shift(&mut self, by: Time) {
+        self.segments.iter_mut().for_each(|segment| segment.sent += by);
+    }
+
     /// Nothing in flight; `start` is the offset of the first byte to be sent.
     pub fn new(start: u64) -> Scoreboard {
         Scoreboard {

@@ -1,7 +1,7 @@
 //! Coflow traces: the format, the example, and what is refused.
 
 use proptest::prelude::*;
-use traffic::coflow::{Trace, parse};
+use traffic::coflow::{CoflowTrace, parse};
 use traffic::{Coflow, Coflows, FLOWS_MAX};
 use units::Time;
 
@@ -12,7 +12,7 @@ fn reads_the_format() {
     let one = Coflow { id: 1, at: Time::ZERO, mappers: vec![3], reducers: vec![(0, 1_000_000)] };
     let reducers = vec![(2, 500_000), (3, 12_000_000)];
     let two = Coflow { id: 7, at: Time::from_ms(1_500), mappers: vec![0, 1], reducers };
-    let trace = Trace { racks: 4, coflows: vec![one, two] };
+    let trace = CoflowTrace { racks: 4, coflows: vec![one, two] };
     assert_eq!(parse(SMALL.as_bytes()).expect("good"), trace);
     assert_eq!(parse(SMALL.replace('\n', "\r\n").as_bytes()).expect("good"), trace);
 }
@@ -76,7 +76,7 @@ fn claimed_counts_cost_no_memory() {
 }
 
 #[test]
-fn a_trace_of_too_many_flows_is_refused_before_it_is_planned() {
+fn a_trace_of_too_many_flows_is_refused_before_it_is_expanded() {
     use process::HostId;
     let hosts = crate::support::hosts(1);
     let many = 10_000;
@@ -93,13 +93,13 @@ fn a_trace_of_too_many_flows_is_refused_before_it_is_planned() {
 }
 
 /// A good trace as text, and what it says.
-fn trace() -> impl Strategy<Value = Trace> {
+fn trace() -> impl Strategy<Value = CoflowTrace> {
     let coflow = (
         0u64..1_000_000,
         proptest::collection::vec(0u32..9, 1..6),
         proptest::collection::vec((0u32..9, 0u64..5_000), 1..6),
     );
-    proptest::collection::vec(coflow, 1..10).prop_map(|coflows| Trace {
+    proptest::collection::vec(coflow, 1..10).prop_map(|coflows| CoflowTrace {
         racks: 9,
         coflows: (0..)
             .zip(coflows)
@@ -113,7 +113,7 @@ fn trace() -> impl Strategy<Value = Trace> {
     })
 }
 
-fn write(trace: &Trace) -> String {
+fn write(trace: &CoflowTrace) -> String {
     let mut text = format!("{} {}\n", trace.racks, trace.coflows.len());
     for coflow in &trace.coflows {
         text += &format!("{} {} {}", coflow.id, coflow.at.as_us() / 1_000, coflow.mappers.len());

@@ -23,7 +23,7 @@ pub(super) enum Task {
 }
 
 /// The guests that a scenario needs.
-pub(super) struct Plan {
+pub(super) struct Guests {
     pub hosts: Vec<Host>,
     /// By number.
     pub tasks: Vec<(Task, HostId)>,
@@ -101,19 +101,19 @@ pub(crate) fn take_away(
     Ok(away)
 }
 
-impl Plan {
+impl Guests {
     pub(super) fn of(
         scenario: &Scenario,
         graph: &Graph,
         away: &Away,
         linux: &Linux,
-    ) -> Result<Plan, Problem> {
+    ) -> Result<Guests, Problem> {
         let (configs, names) = (hosts::all(&scenario.hosts, scenario.seed, graph)?, Names::new(graph));
-        let (mut planned, mut tasks) = (BTreeMap::new(), Vec::new());
+        let (mut hosts, mut tasks) = (BTreeMap::new(), Vec::new());
         let mut add = |id: HostId, task: Task, program: Program| {
             let host =
                 || setting::host(id, graph.name(NodeId(id.0)), &configs[id.0 as usize], &linux.registered);
-            let host: &mut Host = planned.entry(id).or_insert_with(host);
+            let host: &mut Host = hosts.entry(id).or_insert_with(host);
             host.programs.push(Program { number: tasks.len(), ..program });
             tasks.push((task, id));
         };
@@ -135,6 +135,6 @@ impl Plan {
         for id in members {
             add(id, Task::Member, members::program(&linux.member));
         }
-        Ok(Plan { hosts: planned.into_values().collect(), tasks })
+        Ok(Guests { hosts: hosts.into_values().collect(), tasks })
     }
 }

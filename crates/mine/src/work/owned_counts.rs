@@ -5,28 +5,28 @@ use crate::items::Level;
 use process::wire::Malformed;
 use std::collections::BTreeMap;
 
-/// Counts of the own candidates of a slice.
+/// Counts of the candidates of a slice that the node owns.
 #[derive(Debug)]
-pub(crate) enum Own {
+pub(crate) enum OwnedCounts {
     /// Of items that came.
     Items(BTreeMap<u32, u32>),
     /// A counter for each, by number.
     Sums(Vec<u32>),
 }
 
-impl Own {
+impl OwnedCounts {
     /// None yet.
-    pub(crate) fn new(space: &Space, slice: usize, (me, nodes): (usize, usize)) -> Own {
+    pub(crate) fn new(space: &Space, slice: usize, (me, nodes): (usize, usize)) -> OwnedCounts {
         match space {
-            Space::Items => Own::Items(BTreeMap::new()),
-            _ => Own::Sums(vec![0; (space.size(slice) as usize).saturating_sub(me).div_ceil(nodes)]),
+            Space::Items => OwnedCounts::Items(BTreeMap::new()),
+            _ => OwnedCounts::Sums(vec![0; (space.size(slice) as usize).saturating_sub(me).div_ceil(nodes)]),
         }
     }
 
     /// Adds counts by number: all of them, or none when one of them can't be.
     pub(crate) fn add(&mut self, more: &[(u32, u32)], (me, nodes): (usize, usize)) -> Result<(), Malformed> {
         match self {
-            Own::Items(sums) => {
+            OwnedCounts::Items(sums) => {
                 if more.iter().any(|(item, _)| owner_of_item(*item, nodes) != me) {
                     return Err(Malformed);
                 }
@@ -35,7 +35,7 @@ impl Own {
                     *sum = sum.saturating_add(*count);
                 }
             }
-            Own::Sums(sums) => {
+            OwnedCounts::Sums(sums) => {
                 let ours = |number: u32| owner(number, nodes) == me && (number as usize / nodes) < sums.len();
                 if !more.iter().all(|(number, _)| ours(*number)) {
                     return Err(Malformed);
@@ -61,12 +61,12 @@ impl Own {
         let is_large = |count: &u32| u64::from(*count) >= minimum;
         let mut push = |itemset: &[u32], count: u32| into.push(itemset, count.into());
         match self {
-            Own::Items(sums) => {
+            OwnedCounts::Items(sums) => {
                 sums.iter()
                     .filter(|(_, count)| is_large(count))
                     .for_each(|(item, count)| push(&[*item], *count));
             }
-            Own::Sums(sums) => {
+            OwnedCounts::Sums(sums) => {
                 let found = sums.iter().enumerate().filter(|(_, count)| is_large(count));
                 let numbers = found.map(|(at, count)| ((at * nodes + me) as u32, *count));
                 space.each(slice, numbers, push);

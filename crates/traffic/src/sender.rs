@@ -1,8 +1,8 @@
-//! The sending side of a host: opens each planned flow at its time, and sees it through.
+//! The sending side of a host: opens each demanded flow at its time, and sees it through.
 
 use crate::Flow;
+use crate::demand::PackedDemands;
 use crate::flows::Cursor;
-use crate::plan::Sends;
 use crate::stream::{self, Outgoing};
 use process::{Addr, Context, Event, HostId, StreamId};
 use units::Time;
@@ -18,13 +18,13 @@ struct Open {
     outgoing: Outgoing,
 }
 
-/// Sends the flows of a plan, in their order. A flow that fails is not repeated: the driver's record says
-/// why.
+/// Sends the flows demanded of it, in their order. A flow that fails is not repeated: the driver's record
+/// says why.
 #[derive(Debug)]
-pub(crate) struct Source {
+pub(crate) struct Sender {
     port: u16,
-    plan: Sends,
-    /// How much of the plan has been read: all up to `next`.
+    demands: PackedDemands,
+    /// How much of them has been read: all up to `next`.
     read: Cursor,
     next: Option<Flow<u32>>,
     /// Flows that may be open at a time.
@@ -37,15 +37,15 @@ pub(crate) struct Source {
     finished: bool,
 }
 
-impl Source {
-    /// A source of `plan`'s flows to `port`, with at most `parallel` open at a time.
-    pub fn new(mut plan: Sends, parallel: usize, port: u16) -> Source {
-        plan.0.shrink_to_fit();
+impl Sender {
+    /// A sender of the flows `demands` to `port`, with at most `parallel` open at a time.
+    pub fn new(mut demands: PackedDemands, parallel: usize, port: u16) -> Sender {
+        demands.0.shrink_to_fit();
         let mut read = Cursor::default();
-        Source {
+        Sender {
             port,
-            next: read.next(&plan.0),
-            plan,
+            next: read.next(&demands.0),
+            demands,
             read,
             parallel,
             open: Vec::new(),
@@ -55,7 +55,7 @@ impl Source {
         }
     }
 
-    /// Whether this source opened `stream`.
+    /// Whether this sender opened `stream`.
     pub fn owns(&self, stream: StreamId) -> bool {
         self.find(stream).is_ok()
     }
@@ -64,7 +64,7 @@ impl Source {
         self.open.binary_search_by_key(&stream, |open| open.stream)
     }
 
-    /// Handles an event that is the job's start or concerns what this source asked for.
+    /// Handles an event that is the job's start or concerns what this sender asked for.
     pub fn handle(&mut self, event: Event, cx: &mut dyn Context) {
         match event {
             Event::Start => self.start(cx),
@@ -122,7 +122,7 @@ impl Source {
                 }
                 return;
             }
-            self.next = self.read.next(&self.plan.0);
+            self.next = self.read.next(&self.demands.0);
             self.send(flow, cx);
         }
         if self.next.is_none() && self.open.is_empty() && !self.finished {

@@ -1,8 +1,9 @@
 //! The cheapest tree of directed arcs from a root to all nodes (Chu and Liu 1965, Edmonds 1967). Each node
-//! takes its cheapest incoming arc; a cycle becomes one node, whose arcs cost what they add to the cycle.
+//! takes its cheapest incoming arc; a circle becomes one node, whose arcs cost what they add to the circle.
 
-/// `costs[from][to]` between all, from root 0: the parent of each node. The root's own is meaningless.
-pub(crate) fn cheapest(costs: &[Vec<f64>]) -> Vec<usize> {
+/// `costs[from][to]` between all, from root 0: the parent of each node. The root's own is meaningless, as are
+/// costs of a node to itself. Each node must be reachable from the root.
+pub fn cheapest(costs: &[Vec<f64>]) -> Vec<usize> {
     let nodes = costs.len();
     let nearest = |to: usize| {
         let others = (0..nodes).filter(|&from| from != to);

@@ -1,6 +1,6 @@
-//! Pure functions from a job's parameters to a plan: how much each host sends, to which host, and when.
+//! Pure functions from a job's parameters to its demands: how much each host sends, to which host, and when.
 //!
-//! A plan says nothing of how flows are carried out; `source` does that.
+//! A demand says nothing of how a flow is carried out; `sender` does that.
 
 use crate::flows::Rows;
 use crate::{Cdf, Coflow, Flow, Flows, Order, draw};
@@ -11,7 +11,7 @@ use units::{Rate, Time};
 
 /// A flow that a host is to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Planned {
+pub struct Demand {
     /// When it begins, since the job's start.
     pub at: Time,
     /// The receiver.
@@ -23,22 +23,22 @@ pub struct Planned {
 }
 
 /// The flows of each sending host, sorted by time.
-pub type Plan = BTreeMap<HostId, Sends>;
+pub type Demands = BTreeMap<HostId, PackedDemands>;
 
 /// The flows that a host is to send, packed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sends(pub(crate) Rows);
+pub struct PackedDemands(pub(crate) Rows);
 
-impl Sends {
+impl PackedDemands {
     /// The flows in their order.
-    pub fn iter(&self) -> impl Iterator<Item = Planned> {
-        let planned = |flow: Flow<u32>| Planned {
+    pub fn iter(&self) -> impl Iterator<Item = Demand> {
+        let demand = |flow: Flow<u32>| Demand {
             at: flow.at,
             to: HostId(flow.to),
             bytes: flow.bytes,
             group: flow.group,
         };
-        self.0.iter().map(planned)
+        self.0.iter().map(demand)
     }
 
     /// Bytes that they take.
@@ -46,31 +46,31 @@ impl Sends {
         self.0.size()
     }
 
-    fn push(&mut self, Planned { at, to, bytes, group }: Planned) {
+    fn push(&mut self, Demand { at, to, bytes, group }: Demand) {
         self.0.push(Flow { at, from: 0, to: to.0, bytes, group });
     }
 }
 
-impl FromIterator<Planned> for Sends {
-    fn from_iter<I: IntoIterator<Item = Planned>>(flows: I) -> Sends {
-        let mut sends = Sends::default();
-        flows.into_iter().for_each(|flow| sends.push(flow));
-        sends
+impl FromIterator<Demand> for PackedDemands {
+    fn from_iter<I: IntoIterator<Item = Demand>>(flows: I) -> PackedDemands {
+        let mut demands = PackedDemands::default();
+        flows.into_iter().for_each(|flow| demands.push(flow));
+        demands
     }
 }
 
 /// One flow a pair, all at once.
-pub fn bulk(pairs: &[(HostId, HostId)], bytes: u64) -> Plan {
-    let mut plan = Plan::new();
+pub fn bulk(pairs: &[(HostId, HostId)], bytes: u64) -> Demands {
+    let mut demands = Demands::new();
     for &(from, to) in pairs {
-        plan.entry(from).or_default().push(Planned { at: Time::ZERO, to, bytes, group: 0 });
+        demands.entry(from).or_default().push(Demand { at: Time::ZERO, to, bytes, group: 0 });
     }
-    plan
+    demands
 }
 
 /// Every host sends to one other and receives from one other: a derangement drawn uniformly.
 /// Takes at least two hosts.
-pub fn permutation(hosts: &[HostId], bytes: u64, rng: &mut dyn Rng) -> Plan {
+pub fn permutation(hosts: &[HostId], bytes: u64, rng: &mut dyn Rng) -> Demands {
     let receivers = derangement(hosts.len(), rng);
     let pairs: Vec<_> = receivers.iter().enumerate().map(|(i, &to)| (hosts[i], hosts[to])).collect();
     bulk(&pairs, bytes)
@@ -93,11 +93,11 @@ fn derangement(n: usize, rng: &mut dyn Rng) -> Vec<usize> {
 
 /// Every host sends to every other in rotated order, host i to i+1, i+2 and so on, so that hosts
 /// in step never meet at one receiver.
-pub fn all_to_all(hosts: &[HostId], bytes: u64, order: Order, skew: Time, rng: &mut dyn Rng) -> Plan {
+pub fn all_to_all(hosts: &[HostId], bytes: u64, order: Order, skew: Time, rng: &mut dyn Rng) -> Demands {
     let count = hosts.len();
     let mut flows = |own: usize| {
         let at = if skew == Time::ZERO { skew } else { Time::from_ps(rng.random_range(0..skew.as_ps())) };
-        let to = |i: usize| Planned { at, to: hosts[i % count], bytes, group: 0 };
+        let to = |i: usize| Demand { at, to: hosts[i % count], bytes, group: 0 };
         match order {
             Order::Rotated => (own + 1..own + count).map(to).collect(),
             Order::Same => (0..count).filter(|i| *i != own).map(to).collect(),
@@ -114,54 +114,61 @@ pub(crate) fn mean_gap_ps(rate: Rate, sizes: &Cdf, load: f64) -> f64 {
 /// Flows between random pairs of different hosts, every pair equally likely. Arrivals are Poisson,
 /// at the rate that offers `load` times `rate` (the sum of the hosts' link rates) in bytes of flows.
 /// Takes at least two hosts.
-pub fn load(hosts: &[HostId], rate: Rate, sizes: &Cdf, load: f64, duration: Time, rng: &mut dyn Rng) -> Plan {
+pub fn load(
+    hosts: &[HostId],
+    rate: Rate,
+    sizes: &Cdf,
+    load: f64,
+    duration: Time,
+    rng: &mut dyn Rng,
+) -> Demands {
     let gap = mean_gap_ps(rate, sizes, load);
-    let mut plan = Plan::new();
+    let mut demands = Demands::new();
     let mut at = Time::ZERO;
     loop {
         at = at.saturating_add(Time::from_ps(draw::exponential(rng, gap)));
         if at >= duration {
-            return plan;
+            return demands;
         }
         let (from, to) = draw::pair(rng, hosts.len());
-        let flow = Planned { at, to: hosts[to], bytes: sizes.draw(rng), group: 0 };
-        plan.entry(hosts[from]).or_default().push(flow);
+        let flow = Demand { at, to: hosts[to], bytes: sizes.draw(rng), group: 0 };
+        demands.entry(hosts[from]).or_default().push(flow);
     }
 }
 
 /// The given flows, sorted; those of one time stay in the order given.
-pub fn replay(flows: &Flows) -> Plan {
-    let mut plan = Plan::new();
+pub fn replay(flows: &Flows) -> Demands {
+    let mut demands = Demands::new();
     for Flow { at, from: &from, to: &to, bytes, group } in flows.iter() {
-        plan.entry(from).or_default().push(Planned { at, to, bytes, group });
+        demands.entry(from).or_default().push(Demand { at, to, bytes, group });
     }
-    sorted(plan)
+    sorted(demands)
 }
 
 /// Every mapper of a coflow sends each reducer an equal part of what that reducer receives; the
 /// first mappers send a byte more where it does not divide. A part of no bytes is no flow.
-pub fn coflows(coflows: &[Coflow<HostId>]) -> Plan {
-    let mut plan = Plan::new();
+pub fn coflows(coflows: &[Coflow<HostId>]) -> Demands {
+    let mut demands = Demands::new();
     for coflow in coflows {
         let mappers = coflow.mappers.len() as u64;
         for (i, &from) in (0u64..).zip(&coflow.mappers) {
-            let flows = plan.entry(from).or_default();
+            let flows = demands.entry(from).or_default();
             for &(to, bytes) in &coflow.reducers {
                 let bytes = bytes / mappers + u64::from(i < bytes % mappers);
                 if bytes > 0 {
-                    flows.push(Planned { at: coflow.at, to, bytes, group: coflow.id });
+                    flows.push(Demand { at: coflow.at, to, bytes, group: coflow.id });
                 }
             }
         }
     }
-    sorted(plan)
+    sorted(demands)
 }
 
-fn sorted(mut plan: Plan) -> Plan {
-    for sends in plan.values_mut() {
-        let mut flows: Vec<Planned> = sends.iter().collect();
+fn sorted(mut demands: Demands) -> Demands {
+    for packed in demands.values_mut() {
+        let mut flows: Vec<Demand> = packed.iter().collect();
         flows.sort_by_key(|flow| flow.at);
-        *sends = flows.into_iter().collect();
+        *packed = flows.into_iter().collect();
     }
-    plan
+    demands
 }

@@ -11,8 +11,8 @@ use crate::scan::{Looked, Stamp, look};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// A file or folder that is sent.
-pub struct Source {
+/// A file or folder that is sent, or one that a receiver had before.
+pub struct Content {
     at: At,
     choice: Choice,
     layout: Layout,
@@ -21,20 +21,20 @@ pub struct Source {
     hashes: Vec<Option<Hash>>,
 }
 
-impl Source {
+impl Content {
     /// What `choice` leaves of what is at `path`, cut into chunks of so many bytes.
     ///
     /// # Errors
     /// As [`crate::scan`].
-    pub fn open(path: impl Into<Place>, choice: Choice, chunk: u64) -> Result<Source, Error> {
-        Source::at(path.into().of_source()?, choice, chunk)
+    pub fn open(path: impl Into<Place>, choice: Choice, chunk: u64) -> Result<Content, Error> {
+        Content::at(path.into().of_source()?, choice, chunk)
     }
 
-    pub(crate) fn at(at: At, choice: Choice, chunk: u64) -> Result<Source, Error> {
+    pub(crate) fn at(at: At, choice: Choice, chunk: u64) -> Result<Content, Error> {
         let Looked { layout, stamps, folder } = look(&at, &choice)?;
         let run = Run::new(folder, &at.name, &layout, chunk, |folder, path| sys::file::read_at(folder, path));
         let hashes = vec![None; run.chunks() as usize];
-        Ok(Source { at, choice, layout, run, stamps, hashes })
+        Ok(Content { at, choice, layout, run, stamps, hashes })
     }
 
     /// Its files in the order of another layout; some of them may not be there.
@@ -65,7 +65,7 @@ impl Source {
     /// When it can't be read, or is not what it was any more.
     pub fn read(&mut self, chunk: u64) -> Result<(Vec<u8>, Hash), Error> {
         let mut bytes = vec![0; self.run.length(chunk)];
-        let Source { run, stamps, .. } = self;
+        let Content { run, stamps, .. } = self;
         run.over(chunk, |span| {
             let read = span.file.read_exact_at(&mut bytes[span.part.clone()], span.at);
             // The look comes last: what was read has then not changed before.

@@ -15,7 +15,7 @@ const LARGE_PERCENT: u64 = 25;
 
 /// A job and all that is drawn for it before it begins.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(crate) struct PreparedJob {
     pub job: Job,
     /// Every node listens on it.
     pub port: u16,
@@ -38,13 +38,13 @@ fn percent(bytes: u64, percent: u64) -> u64 {
     (u128::from(bytes) * u128::from(percent) / 100) as u64
 }
 
-impl Plan {
-    pub(crate) fn new(job: Job, port: u16, rng: &mut dyn Rng) -> Plan {
+impl PreparedJob {
+    pub(crate) fn new(job: Job, port: u16, rng: &mut dyn Rng) -> PreparedJob {
         let maps = job.maps() as u32;
         let copies = job.input_replication as usize;
         let replicas = (0..maps).map(|_| sample(&job.data, copies, None, rng)).collect();
         let buffer_limit = part_of(job.reduce_memory, job.shuffle_buffer).max(1);
-        Plan {
+        PreparedJob {
             port,
             maps,
             replicas,

@@ -1,0 +1,101 @@
+"""What skipping steady states saves and costs: `python -m benches.skip`.
+
+Each scenario runs twice, whole and with `fidelity: skip`, as people run it, without its report. The table is
+that of docs/explanation/skip.md.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import yaml
+
+from benches import measure
+
+#: How much faster, and the greatest error of a flow's time.
+TARGETS = (10.0, 0.01)
+
+
+def leaf_spine(uplink: str, job: dict[str, Any]) -> dict[str, Any]:
+    """64 hosts of 10 Gb/s on four leaves and four spines, DCTCP over shallow buffers."""
+    return {
+        "name": "skip",
+        "topology": {
+            "kind": "leaf-spine",
+            "leaves": [16] * 4,
+            "spines": 4,
+            "host_link": {"rate": "10Gbps", "delay": "1us"},
+            "uplink": {"rate": uplink, "delay": "1us"},
+        },
+        "switch": {
+            "buffer": {"kind": "shared", "size": "4MB"},
+            "queue": {"kind": "step", "threshold": "100kB"},
+        },
+        "host": {"tcp": {"congestion": "dctcp"}},
+        "jobs": [{"name": "job", **job}],
+    }
+
+
+PERMUTATION = {"kind": "permutation", "size": "1GB"}
+CASES = {
+    "64 flows of 1 GB, each with a link of its own": leaf_spine("100Gbps", PERMUTATION),
+    "the same, with uplinks that some flows share": leaf_spine("40Gbps", PERMUTATION),
+    "1 GB from seven hosts into one": leaf_spine(
+        "100Gbps", {"kind": "incast", "senders": "host[1-7]", "receiver": "host0", "size": "1GB"}
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run cost, and how long each flow took."""
+
+    cpu_s: float
+    skipped: float
+    times: pl.DataFrame
+
+
+def run(scenario: dict[str, Any], fidelity: str, folder: Path) -> Run:
+    """Runs a scenario on one thread."""
+    file, out = folder / "scenario.yaml", folder / fidelity
+    file.write_text(yaml.safe_dump({**scenario, "fidelity": fidelity}))
+    command = [sys.executable, "-m", "incast", "run", str(file), "--out", str(out)]
+    cost = measure.run([*command, "--threads", "1", "--no-report", "--force", "--json"])
+    summary = json.loads((out / "summary.json").read_text())
+    flows = pl.read_parquet(out / "flows" / "*.parquet")
+    times = flows.select("flow", time=pl.col("end_ps") - pl.col("start_ps"))
+    return Run(cost.cpu_s, summary.get("skipped_ps", 0) / summary["sim_time_ps"], times)
+
+
+def rows() -> Iterator[str]:
+    """One for each scenario."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, scenario in CASES.items():
+            exact, found = (run(scenario, fidelity, Path(folder)) for fidelity in ("exact", "skip"))
+            both = exact.times.join(found.times, on="flow", suffix="_found")
+            worst = both.select(((pl.col("time_found") / pl.col("time")) - 1).abs().max()).item()
+            ratio = exact.cpu_s / found.cpu_s
+            met = "met" if ratio >= TARGETS[0] and worst <= TARGETS[1] else "missed"
+            yield (
+                f"| {name} | {found.skipped:.0%} | {exact.cpu_s:.1f} s | {found.cpu_s:.1f} s | {ratio:.0f} "
+                f"| {worst:.3%} | {met} |"
+            )
+
+
+def main() -> None:
+    """Prints the table."""
+    print("| | skipped | exact, CPU | skip, CPU | times as fast | worst flow | 10 times, 1 % |")
+    print("| --- | --: | --: | --: | --: | --: | --- |")
+    for row in rows():
+        print(row, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+//! What lets a driver pass over a stretch of time in which a network does the same again and again: all that
+//! is under way moves on, and ports count what they would have done meanwhile.
+//!
+//! Not for networks with PFC, cells or fluid, whose clocks are elsewhere.
+
+use crate::counters::Discards;
+use crate::discipline::Discipline;
+use crate::fabric::Fabric;
+use crate::port::Port;
+use units::Time;
+
+/// What a port counts, whatever waits there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Passed {
+    packets: u64,
+    bytes: u64,
+    wire_bytes: u64,
+    marks: u64,
+    discards: Discards,
+}
+
+impl Passed {
+    /// `each` of what came since `before`.
+    pub fn since(&self, before: &Passed, each: impl Fn(u64) -> u64) -> Passed {
+        Passed {
+            packets: each(self.packets - before.packets),
+            bytes: each(self.bytes - before.bytes),
+            wire_bytes: each(self.wire_bytes - before.wire_bytes),
+            marks: each(self.marks - before.marks),
+            discards: self.discards.since(&before.discards, each),
+        }
+    }
+}
+
+impl<B: Copy + Default> Fabric<B> {
+    /// What of the network has clocks that can't be [moved](Fabric::shift), if anything.
+    pub fn obstacle_to_shift(&self) -> Option<&'static str> {
+        let any = |has: fn(&Port<B>) -> bool| self.ports.iter().any(has);
+        if !self.pfcs.is_empty() {
+            return Some("PFC");
+        }
+        if any(|port| port.cold.fluid.is_some()) {
+            return Some("traffic as a fluid");
+        }
+        any(|port| port.cold.cells.is_some()).then_some("switches of cells")
+    }
+
+    /// Moves all that is under way on by `by`; `body` does so with what packets carry.
+    pub fn shift(&mut self, by: Time, body: impl Fn(&mut B)) {
+        for wire in &mut self.wires.slots {
+            wire.arrive = wire.arrive.saturating_add(by);
+            wire.next_start = wire.next_start.saturating_add(by);
+            body(&mut wire.packet.body);
+        }
+        for port in &mut self.ports {
+            port.shift(by, &body);
+        }
+    }
+
+    /// What each port has counted, loopbacks among them.
+    pub fn passed(&self) -> Vec<Passed> {
+        self.ports.iter().map(Port::passed).collect()
+    }
+
+    /// Counts what each port would have done in a stretch of time that is passed over. How long packets wait
+    /// is known of the others only.
+    pub fn count(&mut self, more: impl Iterator<Item = Passed>) {
+        self.ports.iter_mut().zip(more).for_each(|(port, more)| port.count(&more));
+    }
+}
+
+impl<B: Copy + Default> Port<B> {
+    fn passed(&self) -> Passed {
+        Passed {
+            packets: self.enqueued_packets,
+            bytes: self.enqueued_bytes,
+            wire_bytes: self.wire_bytes,
+            marks: self.cold.marks,
+            discards: self.discards(),
+        }
+    }
+
+    fn count(&mut self, more: &Passed) {
+        self.enqueued_packets += more.packets;
+        self.enqueued_bytes += more.bytes;
+        self.wire_bytes += more.wire_bytes;
+        self.cold.marks += more.marks;
+        self.cold.passed_over += more.packets;
+        if more.discards != Discards::default() {
+            self.cold.discards.get_or_insert_default().add(&more.discards);
+        }
+    }
+
+    fn shift(&mut self, by: Time, body: impl Fn(&mut B)) {
+        self.due = self.due.saturating_add(by);
+        self.free_at = self.free_at.saturating_add(by);
+        for (start, _) in &mut self.cold.to_wait {
+            *start += by;
+        }
+        self.cold.discipline.shift(by);
+        let Some(classes) = &mut self.cold.classes else { return };
+        let voqs = classes.voqs.iter_mut().flat_map(|voqs| &mut voqs.queues);
+        for queue in classes.queues.iter_mut().chain(voqs) {
+            queue.discipline.shift(by);
+            for waiting in queue.ring.places() {
+                waiting.since += by;
+                body(&mut waiting.packet.body);
+            }
+        }
+    }
+}
+
+impl Discipline {
+    fn shift(&mut self, by: Time) {
+        match self {
+            Discipline::Tail | Discipline::Step { .. } => {}
+            Discipline::Red(red) => red.shift(by),
+            Discipline::Codel(codel) => codel.shift(by),
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! Whether flows are steady: what they do in two stretches of time of the same length.
+//!
+//! Each flow sends, or waits for nothing. And it has sent as much in the second stretch as in the first, and
+//! had the same mean window, within a hundredth. If flows are not steady, twice the time is looked at, and so
+//! on, so that a slow sawtooth is seen whole, and a slow growth is seen too.
+
+use super::room;
+use crate::endpoint::endpoint;
+use crate::flow::Flow;
+use crate::host::Taken;
+use crate::run::Sim;
+use crate::slab::Slab;
+use fabric::Passed;
+use transport::tcp::Counters;
+use units::Time;
+
+/// Looks in each half.
+const LOOKS: u32 = 16;
+/// A half is at least so many round trips long.
+const ROUND_TRIPS: u64 = 8;
+/// While no round trip has been measured, one is taken to last this long.
+const ROUND_TRIP: Time = Time::from_us(100);
+/// Both halves are alike within one part in so many.
+const ALIKE: u64 = 100;
+/// At most so many times what was looked at is skipped before the next look.
+const AHEAD: u64 = 32;
+/// One end of a flow.
+#[derive(Clone, Debug)]
+struct Seen {
+    slot: u32,
+    side: usize,
+    /// Bytes acknowledged at the beginning and after the first half.
+    acked: [u64; 2],
+    /// Sum of the windows seen in each half.
+    windows: [u64; 2],
+    counters: Counters,
+}
+
+/// What is seen while nothing disturbs.
+#[derive(Debug)]
+pub(super) struct Watch {
+    pub disturbances: u64,
+    /// The least half.
+    calm: Time,
+    half: Time,
+    looks: u32,
+    ends: Vec<Seen>,
+    ports: Vec<Passed>,
+    taken: Vec<Taken>,
+}
+
+impl Watch {
+    /// Looks at all flows that do something, over twice the time `half`, or what is enough for a first
+    /// look; none, if no flow does anything.
+    pub(super) fn begin(sim: &Sim, half: Time) -> Option<Watch> {
+        let busy = |flow: &Flow| flow.in_flight > 0 || !flow.ends.iter().all(|end| end.tcp.is_quiet());
+        let flows = sim.flows.iter().filter(|(_, flow)| busy(flow));
+        let seen = |(slot, flow): (u32, &Flow)| {
+            [0, 1].map(|side| {
+                let tcp = &flow.ends[side].tcp;
+                let acked = [tcp.acked(), 0];
+                Seen { slot, side, acked, windows: [0; 2], counters: *tcp.counters() }
+            })
+        };
+        let ends: Vec<Seen> = flows.flat_map(seen).collect();
+        let stats = |end: &Seen| sim.flows.get(end.slot).map(|flow| flow.ends[end.side].tcp.stats().srtt);
+        let round_trip = ends.iter().filter_map(stats).max()?;
+        let round_trip = if round_trip == Time::ZERO { ROUND_TRIP } else { round_trip };
+        let calm = round_trip.saturating_mul(ROUND_TRIPS);
+        Some(Watch {
+            disturbances: sim.skip.as_ref()?.disturbances,
+            calm,
+            half: half.max(calm),
+            looks: 0,
+            ends,
+            ports: sim.net.fabric.passed(),
+            taken: sim.net.taken.clone(),
+        })
+    }
+
+    pub(super) fn half(&self) -> Time {
+        self.half
+    }
+
+    /// How long to wait after a disturbance.
+    pub(super) fn calm(&self) -> Time {
+        self.calm
+    }
+
+    /// From one look to the next.
+    pub(super) fn interval(&self) -> Time {
+        Time::from_ps(self.half.as_ps() / u64::from(LOOKS))
+    }
+
+    /// Looks at all flows; whether it was the last time.
+    pub(super) fn look(&mut self, flows: &Slab<Flow>) -> bool {
+        let half = usize::from(self.looks >= LOOKS);
+        self.looks += 1;
+        for end in &mut self.ends {
+            let Some(flow) = flows.get(end.slot) else { continue };
+            let tcp = &flow.ends[end.side].tcp;
+            end.windows[half] += tcp.window();
+            if self.looks == LOOKS {
+                end.acked[1] = tcp.acked();
+            }
+        }
+        self.looks == 2 * LOOKS
+    }
+
+    /// What goes on if all flows are steady.
+    pub(super) fn judge(&self, sim: &Sim) -> Option<Steady> {
+        let mut ends = Vec::with_capacity(self.ends.len());
+        for end in &self.ends {
+            let flow = sim.flows.get(end.slot)?;
+            let tcp = &flow.ends[end.side].tcp;
+            let [first, second] = [end.acked[1] - end.acked[0], tcp.acked() - end.acked[1]];
+            let bytes = first + second;
+            // A sender without a sign of life may wait for a timer that is not to be put off.
+            let goes_on = if bytes > 0 { room(flow, end.side) > 0 } else { !tcp.awaits_answer() };
+            let alike = |[first, second]: [u64; 2]| ALIKE * first.abs_diff(second) <= first.max(second);
+            if !goes_on || !alike([first, second]) || (bytes > 0 && !alike(end.windows)) {
+                return None;
+            }
+            let counted = tcp.counters().since(&end.counters, |count| count);
+            ends.push((endpoint(end.slot, end.side as u32), bytes, counted));
+        }
+        let ports = sim.net.fabric.passed();
+        let taken = sim.net.taken.iter().zip(&self.taken).map(|(now, before)| Taken {
+            packets: now.packets - before.packets,
+            bytes: now.bytes - before.bytes,
+        });
+        Some(Steady {
+            disturbances: self.disturbances,
+            span: self.span(),
+            left: self.span().saturating_mul(AHEAD),
+            passed: (Time::ZERO, Time::ZERO),
+            ends,
+            ports: ports
+                .iter()
+                .zip(&self.ports)
+                .map(|(now, before)| now.since(before, |count| count))
+                .collect(),
+            taken: taken.collect(),
+        })
+    }
+
+    fn span(&self) -> Time {
+        self.half.saturating_mul(2)
+    }
+}
+
+/// What flows and ports do in a span of time, again and again.
+#[derive(Debug)]
+pub(crate) struct Steady {
+    pub disturbances: u64,
+    span: Time,
+    left: Time,
+    /// Time that was passed over before the last step, and with it.
+    passed: (Time, Time),
+    /// Ends, the bytes that they have had acknowledged, and what they have counted.
+    ends: Vec<(u32, u64, Counters)>,
+    ports: Vec<Passed>,
+    taken: Vec<Taken>,
+}
+
+impl Steady {
+    /// Of a network in which nothing goes on.
+    #[cfg(test)]
+    pub(super) fn nothing() -> Steady {
+        Steady {
+            disturbances: 0,
+            span: Time::from_us(1),
+            left: Time::MAX,
+            passed: (Time::ZERO, Time::ZERO),
+            ends: Vec::new(),
+            ports: Vec::new(),
+            taken: Vec::new(),
+        }
+    }
+
+    pub(super) fn span(&self) -> Time {
+        self.span
+    }
+
+    /// What each of both halves lasted.
+    pub(super) fn half(&self) -> Time {
+        Time::from_ps(self.span.as_ps() / 2)
+    }
+
+    /// Less is not worth skipping.
+    pub(super) fn least(&self) -> Time {
+        self.span
+    }
+
+    /// How long it may go on without a look.
+    pub(super) fn left(&self) -> Time {
+        self.left
+    }
+
+    /// Ends that send, as slot and side, and their bytes in a span.
+    pub(super) fn senders(&self) -> impl Iterator<Item = (u32, usize, u64)> {
+        let senders = self.ends.iter().filter(|(_, bytes, _)| *bytes > 0);
+        senders.map(|(id, bytes, _)| (id >> 1, (id & 1) as usize, *bytes))
+    }
+
+    /// A step of so much time is passed over.
+    pub(super) fn pass(&mut self, by: Time) {
+        self.left = self.left.saturating_sub(by);
+        self.passed = (self.passed.1, self.passed.1 + by);
+    }
+
+    /// The share of `count` in a span that falls into the last step. All steps together have all of it.
+    fn share(&self, count: u64) -> u64 {
+        let until = |time: Time| u128::from(count) * u128::from(time.as_ps()) / u128::from(self.span.as_ps());
+        (until(self.passed.1) - until(self.passed.0)) as u64
+    }
+
+    /// The same for all ends: slot, side, bytes and what they count.
+    pub(super) fn ends(&self) -> impl Iterator<Item = (u32, usize, u64, Counters)> {
+        self.ends.iter().map(|(id, bytes, counted)| {
+            let counted = counted.since(&Counters::default(), |count| self.share(count));
+            (id >> 1, (id & 1) as usize, self.share(*bytes), counted)
+        })
+    }
+
+    /// The same for all ports.
+    pub(super) fn ports(&self) -> impl Iterator<Item = Passed> {
+        self.ports.iter().map(|passed| passed.since(&Passed::default(), |count| self.share(count)))
+    }
+
+    /// The same for all hosts.
+    pub(super) fn taken(&self) -> impl Iterator<Item = Taken> {
+        let share =
+            |taken: &Taken| Taken { packets: self.share(taken.packets), bytes: self.share(taken.bytes) };
+        self.taken.iter().map(share)
+    }
+}

@@ -1,0 +1,57 @@
+"""`fidelity: skip`: what it says of itself, and what it does not go with."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import incast
+from helpers import refused, written
+from incast.cli.app import app
+
+LONG = """\
+name: long
+topology: {kind: single-switch, hosts: 4, host_link: {rate: 10Gbps}}
+jobs:
+  - {name: copy, kind: bulk, pairs: [[host0, host1], [host2, host3]], size: 300MB}
+measure: {interval: 10ms, ports: ["*"], flows: true}
+fidelity: skip
+"""
+
+
+def test_a_run_says_how_much_was_skipped(tmp_path: Path) -> None:
+    file = written(tmp_path, LONG)
+    said = CliRunner().invoke(app, ["run", str(file), "--out", str(tmp_path / "out"), "--no-report"])
+    assert said.exit_code == 0, said.output
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert summary["skipped_ps"] > 0.7 * summary["sim_time_ps"]
+    assert re.search(r"Skipped as steady: 2\d\d ms of 255 ms \(9\d %\)", said.output)
+    (tmp_path / "again").mkdir()
+    (skipping,) = incast.run(file, out=tmp_path / "again" / "out").runs
+    assert skipping.summary["fingerprint"] == summary["fingerprint"]
+    exact = incast.run(written(tmp_path, LONG.replace("fidelity: skip", "")), out=tmp_path / "exact").runs[0]
+    assert "skipped_ps" not in exact.summary
+    assert exact.summary["packet_hops"] > 2 * summary["packet_hops"]
+    assert exact.summary["flows"]["fct_max_ps"] == pytest.approx(summary["flows"]["fct_max_ps"], rel=0.01)
+    assert exact.summary["ports"]["drops"] == summary["ports"]["drops"] == 0
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ("measure: {capture: [switch0:host1]}", "captures"),
+        ("host: {packet_cost: 1us}", "packets that take time at hosts"),
+        ("switch: {buffer: {kind: cells}}\nhost: {mtu: 1500B}", "switches of cells"),
+        ("switch: {buffer: {kind: shared}, scheduler: {kind: ets}, pfc: {classes: [0]}}", "PFC"),
+    ],
+)
+def test_what_does_not_go_with_it_is_refused(tmp_path: Path, more: str, why: str) -> None:
+    head = LONG[: LONG.index("measure")]
+    problems = refused(tmp_path, f"{head}fidelity: skip\n{more}\n")
+    assert [problem.path for problem in problems] == ["fidelity"]
+    assert problems[0].line == 5
+    assert f"skip is not possible with {why}" in problems[0].message
