@@ -81,13 +81,73 @@ def test_the_same_seed_gives_the_same_bytes_at_any_number_of_runs_at_a_time(tmp_
     assert len({run.summary["fingerprint"] for run in (*one.runs, *many.runs)}) == 1
 
 
-def test_the_same_seed_gives_the_same_bytes_at_any_number_of_threads(tmp_path: Path) -> None:
+# A job of each kind whose hosts act by what they hear; with a crash, and hosts that are several jobs' at a time.
+EVERY_KIND: list[dict[str, Any]] = [
+    {"name": "all", "kind": "all-to-all", "size": "100kB"},
+    {"name": "pages", "kind": "rpc", "clients": "host[0-1]", "servers": "host[2-6]", "calls": 200},
+    {"name": "copy", "kind": "broadcast", "source": "host0", "size": "5MB"},
+    {
+        "name": "walks",
+        "kind": "walk",
+        "graph": {"kind": "sbm", "sizes": [20] * 8, "inside": 0.5, "between": 0.05},
+    },
+    {
+        "name": "rules",
+        "kind": "mine",
+        "transactions": {"kind": "quest", "count": 300},
+        "support": 0.05,
+        "nodes": "host[0-5]",
+    },
+    {
+        "name": "memory",
+        "kind": "farmem",
+        "programs": ["host1", "host4"],
+        "memory": ["host3", "host6"],
+        "local": "25%",
+        "pattern": {"kind": "random", "size": "1MiB", "accesses": 2000, "writes": 0.3, "compute": "2us"},
+    },
+    {
+        "name": "sort",
+        "kind": "shuffle",
+        "size": "64MiB",
+        "block": "8MiB",
+        "compute": "host[0-3]",
+        "master": "host4",
+        "data": "host[5-6]",
+        "input_replication": 2,
+        "start": "5ms",
+    },
+]
+
+
+@pytest.mark.parametrize("kind", [job["kind"] for job in EVERY_KIND])
+def test_the_same_seed_gives_the_same_bytes_at_any_number_of_threads(tmp_path: Path, kind: str) -> None:
     far: dict[str, Any] = {"rate": "10Gbps", "delay": "50us"}
     scenario = {
         **SMALL,
         "topology": {"kind": "leaf-spine", "leaves": [4, 4], "spines": 2, "host_link": far, "uplink": far},
-        "jobs": [{"name": "all", "kind": "all-to-all", "size": "100kB"}],
-        "measure": {"interval": "100us", "flows": True},
+        "jobs": [job for job in EVERY_KIND if job["kind"] in (kind, "all-to-all")],
+        "measure": {"interval": "1ms", "flows": True},
+    }
+    file = written(tmp_path, scenario)
+    one, two = (incast.run(file, tmp_path / str(threads), threads=threads) for threads in (1, 2))
+    assert one.summary["end"] == "finished"
+    assert contents(tmp_path / "1") == contents(tmp_path / "2")
+    assert one.summary["fingerprint"] == two.summary["fingerprint"]
+
+
+def test_jobs_of_every_kind_together_have_the_same_bytes_at_any_number_of_threads(tmp_path: Path) -> None:
+    far: dict[str, Any] = {"rate": "10Gbps", "delay": "50us"}
+    scenario = {
+        **SMALL,
+        "topology": {"kind": "leaf-spine", "leaves": [4, 4], "spines": 2, "host_link": far, "uplink": far},
+        "jobs": EVERY_KIND,
+        "faults": [
+            {"at": "3ms", "crash": "host7"},
+            {"at": "6ms", "link_down": ["leaf0", "spine1"], "for": "2ms"},
+        ],
+        "measure": {"interval": "10ms", "flows": True},
+        "until": "16s",
     }
     file = written(tmp_path, scenario)
     one, two = (incast.run(file, tmp_path / str(threads), threads=threads) for threads in (1, 2))

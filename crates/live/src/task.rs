@@ -1,23 +1,20 @@
 //! Tasks on the timelines of jobs, as processes report them.
 
 use crate::report::TaskRow;
-use process::TaskId;
+use process::{HostId, TaskId};
 use std::collections::BTreeMap;
 use units::Time;
-
-/// Bits of a task's number that count the tasks of its host.
-const COUNT_BITS: u32 = 40;
 
 /// Tasks of a member.
 #[derive(Debug, Default)]
 pub(crate) struct Tasks {
     open: BTreeMap<u64, (u32, TaskRow)>,
-    begun: u64,
+    begun: u32,
     pub ended: Vec<TaskRow>,
 }
 
 impl Tasks {
-    /// Begins a task; its number is unique in the run because the host's is part of it.
+    /// Begins a task.
     pub fn begin(
         &mut self,
         (process, job): (u32, u32),
@@ -27,11 +24,12 @@ impl Tasks {
         now: Time,
     ) -> TaskId {
         self.begun += 1;
-        let task = (u64::from(host) << COUNT_BITS) | self.begun;
+        let id = TaskId::on(HostId(host), self.begun);
         let kind = kind.to_owned();
-        let row = TaskRow { task, job, host, kind, number, start_ps: now.as_ps(), end_ps: None, bytes: 0 };
-        self.open.insert(task, (process, row));
-        TaskId(task)
+        let row =
+            TaskRow { task: id.0, job, host, kind, number, start_ps: now.as_ps(), end_ps: None, bytes: 0 };
+        self.open.insert(id.0, (process, row));
+        id
     }
 
     /// Ends a task of `process`; one that it doesn't have is ignored.

@@ -30,6 +30,13 @@ pub struct StreamId(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TaskId(pub u64);
 
+impl TaskId {
+    /// The task of this number on a host, from 1. So hosts name their tasks without asking each other.
+    pub fn on(host: HostId, number: u32) -> TaskId {
+        TaskId((u64::from(host.0) << u32::BITS) | u64::from(number))
+    }
+}
+
 /// Why a stream ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CloseReason {

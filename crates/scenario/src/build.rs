@@ -53,16 +53,7 @@ pub(crate) fn build_shown(scenario: &Scenario) -> Result<Built, Problem> {
     let (mut jobs, shown) = jobs(&work, &graph, places)?;
     clock::check(scenario)?;
     let away = emulate::take_away(scenario, &graph, &hosts, &mut jobs)?;
-    let faults = faults::all(scenario, &names)?;
-    check_framing(scenario.framing)?;
-    let switches = switches::all(scenario, &graph)?;
-    switches::cells::check_use(scenario, &graph, &names, &switches)?;
-    let setup =
-        Setup { framing: scenario.framing, seed: scenario.seed, switches, hosts, jobs, faults, until, graph };
-    let mut sim = Sim::new(setup);
-    if !emulate::is_needed(scenario) {
-        sim.end_in_steps();
-    }
+    let mut sim = assemble(scenario, &graph, hosts, jobs, until)?;
     for (index, fluids) in fluids.into_iter().enumerate() {
         let at = |problem: Problem| problem.within("work").within(("jobs", index));
         for (number, fluid) in fluids.map_err(at)?.iter().enumerate() {
@@ -73,6 +64,38 @@ pub(crate) fn build_shown(scenario: &Scenario) -> Result<Built, Problem> {
     measure::prepare(&scenario.measure, &mut sim)?;
     fidelity::prepare(scenario, &mut sim)?;
     Ok(Built { sim, shown, away })
+}
+
+/// The simulation of a scenario again, for another part of the network, with the jobs of the first one.
+///
+/// # Errors
+/// The first thing that is wrong with the scenario.
+pub(crate) fn build_again(scenario: &Scenario, graph: &Graph, jobs: Vec<JobSetup>) -> Result<Sim, Problem> {
+    let hosts = hosts::all(&scenario.hosts, scenario.seed, graph)?;
+    let mut again = assemble(scenario, graph, hosts, jobs, end(scenario)?)?;
+    measure::prepare(&scenario.measure, &mut again)?;
+    Ok(again)
+}
+
+/// A simulation of these jobs.
+fn assemble(
+    scenario: &Scenario,
+    graph: &Graph,
+    hosts: Vec<HostConfig>,
+    jobs: Vec<JobSetup>,
+    until: Time,
+) -> Result<Sim, Problem> {
+    let names = Names::new(graph);
+    let faults = faults::all(scenario, &names)?;
+    check_framing(scenario.framing)?;
+    let switches = switches::all(scenario, graph)?;
+    switches::cells::check_use(scenario, graph, &names, &switches)?;
+    let (graph, framing, seed) = (graph.clone(), scenario.framing, scenario.seed);
+    let mut sim = Sim::new(Setup { framing, seed, switches, hosts, jobs, faults, until, graph });
+    if !emulate::is_needed(scenario) {
+        sim.end_in_steps();
+    }
+    Ok(sim)
 }
 
 /// What is to be done, and what its plans depend on beside the cluster.

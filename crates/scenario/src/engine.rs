@@ -1,7 +1,6 @@
 //! What runs a simulation: the whole of it, or its parts on several threads.
 
-use crate::build::build;
-use crate::kinds::AllShown;
+use crate::build::build_again;
 use crate::lab::Scenario;
 use sim::{Parts, Pause, Records, Sim};
 use std::num::NonZeroUsize;
@@ -16,20 +15,19 @@ pub(crate) enum Engine {
 }
 
 impl Engine {
-    /// What runs `sim`, which was built from `scenario` with what its processes show, on so many threads at
-    /// most.
-    pub(crate) fn new(scenario: &Scenario, sim: Sim, shown: &AllShown, threads: NonZeroUsize) -> Engine {
+    /// What runs `sim`, which was built from `scenario`, on so many threads at most.
+    pub(crate) fn new(scenario: &Scenario, sim: Sim, threads: NonZeroUsize) -> Engine {
         let processors = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let threads = threads.get().min(processors);
-        // What processes show they keep in memory that all share.
-        let apart =
-            threads > 1 && scenario.fidelity.is_none() && shown.iter().all(|shown| shown.is_nothing());
-        let cut = apart.then(|| sim.cut(threads)).flatten();
+        let cut = (threads > 1 && scenario.fidelity.is_none()).then(|| sim.cut(threads)).flatten();
         let Some(cut) = cut.filter(|cut| cut.is_worth_threads(sim.graph())) else {
             return Engine::Whole(Box::new(sim));
         };
         let others = std::thread::scope(|scope| {
-            let one = |_| scope.spawn(|| build(scenario).expect("it was built before"));
+            let one = |_| {
+                let (graph, jobs) = (sim.graph(), sim.jobs_without_processes());
+                scope.spawn(move || build_again(scenario, graph, jobs).expect("it was built before"))
+            };
             let all: Vec<_> = (1..cut.parts()).map(one).collect();
             all.into_iter().map(|one| one.join().expect("it was built before")).collect::<Vec<Sim>>()
         });

@@ -147,7 +147,7 @@ pub fn run(
     let folder = RunFolder::create(out, overwrite)?;
     folder.write_scenario(scenario)?;
     let threads = if emulated { NonZeroUsize::MIN } else { threads };
-    let mut engine = Engine::new(scenario, sim, &shown, threads);
+    let mut engine = Engine::new(scenario, sim, threads);
     let mut writer = Writer::new(&mut engine.sim(), &folder, scenario, (shown, away.clone()))?;
     let total = engine.progress().jobs_left;
     let start = || Emulation::start(scenario, (&mut engine.sim(), away), linux, out);
@@ -197,9 +197,9 @@ pub fn run(
 /// # Errors
 /// A scenario that can't run.
 pub fn measure(scenario: &Scenario, threads: NonZeroUsize) -> Result<Outcome, Problem> {
-    let Built { sim, shown, .. } = build_shown(scenario)?;
+    let sim = build(scenario)?;
     let total = sim.progress().jobs_left;
-    let mut engine = Engine::new(scenario, sim, &shown, threads);
+    let mut engine = Engine::new(scenario, sim, threads);
     let end = drive(&mut engine, None, scenario.until, total, &mut |_| true, |engine, _| {
         drop(engine.take_records());
         Ok(())

@@ -2,7 +2,7 @@
 
 use crate::buffers::Named;
 use crate::emulate::{Away, Exited};
-use crate::kinds::{AllShown, Ended, Out, Shown};
+use crate::kinds::{AllShown, Ended, Out};
 use crate::lab::{Job, Scenario};
 use crate::names;
 use crate::reports::{MemberReport, Reported};
@@ -133,20 +133,24 @@ impl<'a> Writer<'a> {
         for (time, what, place) in &records.events {
             self.tables.events.push(rows::Event { time_ps: time.as_ps(), what, where_: place })?;
         }
-        self.shown(|shown, out| shown.samples(out))?;
+        self.shown_before(now)?;
         self.packets(now, &records.packets)
     }
 
-    /// What all jobs have shown, written by `write`.
-    fn shown<T>(
-        &mut self,
-        mut write: impl FnMut(&mut dyn Shown, &mut Out<'_>) -> Result<T, Error>,
-    ) -> Result<Vec<T>, Error> {
+    /// Writes what all jobs have shown before `now`, in the order of time. So the order is the same however
+    /// often this is called.
+    fn shown_before(&mut self, now: Time) -> Result<(), Error> {
         let Writer { tables, hosts, jobs, shown, .. } = self;
-        let each = |(shown, job): (&mut Box<dyn Shown>, &Job)| {
-            write(&mut **shown, &mut Out { tables, job: &job.name, hosts, strangers: &mut BTreeMap::new() })
-        };
-        shown.iter_mut().zip(*jobs).map(each).collect()
+        let mut next: Vec<Option<Time>> = shown.iter_mut().map(|shown| shown.gather()).collect();
+        while let Some((time, index)) =
+            next.iter().zip(0..).filter_map(|(at, index)| Some(((*at)?, index))).min()
+            && time < now
+        {
+            let job = &jobs[index].name;
+            let mut out = Out { tables, job, hosts, strangers: &mut BTreeMap::new() };
+            next[index] = shown[index].write_first(&mut out)?;
+        }
+        Ok(())
     }
 
     fn flow<B: Copy + Default>(&mut self, network: &Fabric<B>, flow: &FlowRecord) -> Result<(), Error> {
@@ -232,7 +236,7 @@ impl<'a> Writer<'a> {
         let now = sim.progress().now;
         sim.close();
         let records = sim.take_records();
-        let written = self.write(sim.network(), now, &records);
+        let written = self.write(sim.network(), now, &records).and_then(|()| self.shown_before(Time::MAX));
         let totals = written.map_err(Into::into).and_then(|()| self.totals(sim, now, reports));
         let tables = self.tables.finish();
         let captures = self.captures.into_values().map(Capture::finish).fold(Ok(()), Result::and);

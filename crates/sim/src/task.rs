@@ -2,30 +2,21 @@
 
 use crate::records::{TaskOutcome, TaskRecord};
 use crate::run::Sim;
-use process::TaskId;
+use process::{HostId, TaskId};
 use std::collections::BTreeMap;
 
-/// Tasks under way, by number.
+/// Tasks of processes.
 #[derive(Debug, Default)]
 pub(crate) struct Tasks {
+    /// Those under way, by number.
     open: BTreeMap<u64, Open>,
-    /// Tasks begun so far.
-    begun: u64,
+    /// By host: how many it has begun so far.
+    begun: BTreeMap<u32, u32>,
 }
 
 impl Tasks {
-    /// Numbers the tasks under way as the whole has them: task n as `numbers[n - 1]`.
-    pub(crate) fn renumber(&mut self, numbers: &[u64]) {
-        let open = std::mem::take(&mut self.open).into_iter().map(|(task, open)| {
-            let task = numbers[task as usize - 1];
-            (task, Open { record: TaskRecord { task, ..open.record }, ..open })
-        });
-        self.open = open.collect();
-    }
-
-    /// Adds those under way in another part, with its numbers for them.
-    pub(crate) fn join(&mut self, mut other: Tasks, numbers: &[u64]) {
-        other.renumber(numbers);
+    /// Adds those under way in another part.
+    pub(crate) fn join(&mut self, mut other: Tasks) {
         self.open.append(&mut other.open);
     }
 }
@@ -38,18 +29,15 @@ struct Open {
 
 impl Sim {
     pub(crate) fn begin_task(&mut self, process: u32, kind: &'static str, number: u64) -> TaskId {
-        if let Some(part) = &mut self.part {
-            let place = part.place(process);
-            part.news.begun.push(place);
-        }
-        self.tasks.begun += 1;
-        let task = self.tasks.begun;
         let slot = &self.processes[process as usize];
         let (job, host, start) = (slot.job, slot.host, self.net.now);
+        let begun = self.tasks.begun.entry(host).or_default();
+        *begun += 1;
+        let id = TaskId::on(HostId(host), *begun);
         let outcome = TaskOutcome::Unfinished;
-        let record = TaskRecord { task, job, host, kind, number, start, end: None, bytes: 0, outcome };
-        self.tasks.open.insert(task, Open { process, record });
-        TaskId(task)
+        let record = TaskRecord { task: id.0, job, host, kind, number, start, end: None, bytes: 0, outcome };
+        self.tasks.open.insert(id.0, Open { process, record });
+        id
     }
 
     /// Ends a task of `process`; one that it doesn't have is ignored.

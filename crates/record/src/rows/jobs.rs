@@ -54,7 +54,8 @@ table! {
 table! {
     /// A task on a job's timeline, as the job reports it. Tasks may overlap and lie within one another.
     "tasks": Task, Tasks {
-        /// Its number in the run, from 1; the `group` of the flows that it opened, itself or by another task.
+        /// Its number in the run: 2^32 times the host's number, and its own there, from 1. It is the `group`
+        /// of the flows that the task opened, itself or by another task.
         task: U64,
         /// The job.
         job: Text,

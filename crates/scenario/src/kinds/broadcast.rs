@@ -1,7 +1,7 @@
 //! One file from one host to many: the nodes of [`broadcast`], the cluster as planners see it, and the tables
 //! `broadcasts` and `broadcasts_series`.
 
-use super::kind::{Cast, Kind, Out, Place, Shown, read};
+use super::kind::{Cast, Gathered, Kind, Out, Place, Shown, read};
 use broadcast::algorithm;
 use broadcast::plan::Plan;
 use broadcast::plan_data::PlanData;
@@ -81,7 +81,8 @@ impl Kind for Broadcast {
         };
         config.check()?;
         let config = Arc::new(config);
-        let mut shown = Boards { source, nodes: Vec::with_capacity(members.len()) };
+        let mut shown =
+            Boards { source, nodes: Vec::with_capacity(members.len()), samples: Gathered::default() };
         let node = |host: HostId| {
             let store = Lengths::new(chunks, host == source);
             let node = Node::new(Arc::clone(&config), Box::new(store)).expect("it was just checked");
@@ -125,16 +126,24 @@ struct Boards {
     source: HostId,
     /// With the sample before.
     nodes: Vec<(HostId, Board, Sample)>,
+    samples: Gathered<Sample>,
 }
 
 impl Shown for Boards {
-    fn samples(&mut self, out: &mut Out<'_>) -> Result<(), Error> {
-        for (host, board, before) in &mut self.nodes {
-            for now in board.take_samples() {
-                sample(out, *host, &now, &std::mem::replace(before, now))?;
-            }
+    fn gather(&mut self) -> Option<Time> {
+        self.samples.add(self.nodes.iter().enumerate().flat_map(|(number, (_, board, _))| {
+            let samples = board.take_samples().into_iter();
+            samples.map(move |sample| (sample.time, number, sample))
+        }));
+        self.samples.first_at()
+    }
+
+    fn write_first(&mut self, out: &mut Out<'_>) -> Result<Option<Time>, Error> {
+        if let Some((number, now)) = self.samples.take_first() {
+            let (host, _, before) = &mut self.nodes[number];
+            sample(out, *host, &now, &std::mem::replace(before, now))?;
         }
-        Ok(())
+        Ok(self.samples.first_at())
     }
 
     fn totals(&mut self, out: &mut Out<'_>) -> Result<bool, Error> {

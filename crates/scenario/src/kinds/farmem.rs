@@ -1,7 +1,7 @@
 //! Programs whose memory lies at memory nodes: those of [`farmem::pager`], and the tables `programs` and
 //! `faults`.
 
-use super::kind::{Cast, Kind, Out, Place, Processes, Shown};
+use super::kind::{Cast, Gathered, Kind, Out, Place, Processes, Shown};
 use farmem::local::Setting;
 use farmem::pager::{
     Board, Fault, Memory, Order, Outcome, Pattern, Program, Recorded, Settings, Shape, ThreadAccesses,
@@ -130,7 +130,7 @@ impl Kind for Farmem {
             let program = Program::new(number as u64, Arc::clone(&settings), threads, memory, board);
             processes.push((host, Box::new(program)));
         }
-        Ok(Cast { processes, shown: Box::new(shown) })
+        Ok(Cast { processes, shown: Box::new(Programs { all: shown, ..Programs::default() }) })
     }
 
     fn check_live(&self) -> Result<(), Problem> {
@@ -284,30 +284,42 @@ struct Shows {
     board: Board,
 }
 
-impl Shown for Vec<Shows> {
-    /// Writes the faults.
-    fn samples(&mut self, out: &mut Out<'_>) -> Result<(), Error> {
-        for program in self.iter() {
-            for fault in program.board.take_faults() {
-                let Fault { start, end, page, fetched, written_back } = fault;
-                out.tables.faults.push(rows::PageFault {
-                    start_ps: start.as_ps(),
-                    job: out.job,
-                    host: out.host(program.host),
-                    page,
-                    latency_ps: end.saturating_sub(start).as_ps(),
-                    fetched: fetched.into(),
-                    written_back: written_back.into(),
-                })?;
-            }
+/// What the programs of a job show of themselves.
+#[derive(Default)]
+struct Programs {
+    all: Vec<Shows>,
+    faults: Gathered<Fault>,
+}
+
+impl Shown for Programs {
+    fn gather(&mut self) -> Option<Time> {
+        self.faults.add(self.all.iter().enumerate().flat_map(|(number, program)| {
+            let faults = program.board.take_faults().into_iter();
+            faults.map(move |fault| (fault.end, number, fault))
+        }));
+        self.faults.first_at()
+    }
+
+    fn write_first(&mut self, out: &mut Out<'_>) -> Result<Option<Time>, Error> {
+        if let Some((number, fault)) = self.faults.take_first() {
+            let Fault { start, end, page, fetched, written_back } = fault;
+            out.tables.faults.push(rows::PageFault {
+                start_ps: start.as_ps(),
+                job: out.job,
+                host: out.host(self.all[number].host),
+                page,
+                latency_ps: end.saturating_sub(start).as_ps(),
+                fetched: fetched.into(),
+                written_back: written_back.into(),
+            })?;
         }
-        Ok(())
+        Ok(self.faults.first_at())
     }
 
     /// Writes what each program came to; all is done when no program's memory was lost.
     fn totals(&mut self, out: &mut Out<'_>) -> Result<bool, Error> {
         let mut whole = true;
-        for program in self.iter() {
+        for program in &self.all {
             let totals = program.board.totals();
             let counts = &totals.counts;
             whole &= totals.outcome != Outcome::Lost;

@@ -10,7 +10,7 @@ use record::rows::JobOutcome;
 use serde::Deserialize;
 use serde_json::Value;
 use sim::{FluidSetup, HostConfig};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use units::{Problem, Time};
 
 /// What a scenario has to know of a kind of job.
@@ -105,14 +105,16 @@ impl Cast {
 /// What the processes of a job show of themselves, as rows of tables: of a simulation as it goes on, of a
 /// live run by what each host reports.
 pub(crate) trait Shown {
-    /// Whether there is nothing, so that processes of different hosts have no memory in common.
-    fn is_nothing(&self) -> bool {
-        false
+    /// Takes in what processes have measured since the last call. Answers when the first was measured that is
+    /// not written yet.
+    fn gather(&mut self) -> Option<Time> {
+        None
     }
 
-    /// Writes the samples since the last call.
-    fn samples(&mut self, _out: &mut Out<'_>) -> Result<(), record::Error> {
-        Ok(())
+    /// Writes the first that was gathered, and answers when the next was. Rows are in the order of their
+    /// times.
+    fn write_first(&mut self, _out: &mut Out<'_>) -> Result<Option<Time>, record::Error> {
+        Ok(None)
     }
 
     /// A program of the job has exited on `host`.
@@ -140,9 +142,33 @@ pub(crate) type AllShown = Vec<Box<dyn Shown>>;
 /// Processes that show nothing but what every driver measures.
 struct Nothing;
 
-impl Shown for Nothing {
-    fn is_nothing(&self) -> bool {
-        true
+impl Shown for Nothing {}
+
+/// What the processes of a job have measured and nobody has written, by the numbers of the processes: in the
+/// order of time, and of processes.
+pub(super) struct Gathered<T>(VecDeque<(Time, usize, T)>);
+
+impl<T> Default for Gathered<T> {
+    fn default() -> Gathered<T> {
+        Gathered(VecDeque::new())
+    }
+}
+
+impl<T> Gathered<T> {
+    /// Adds more, of which each process has measured the later after the earlier.
+    pub(super) fn add(&mut self, more: impl IntoIterator<Item = (Time, usize, T)>) {
+        self.0.extend(more);
+        self.0.make_contiguous().sort_by_key(|(at, process, _)| (*at, *process));
+    }
+
+    /// When the first was.
+    pub(super) fn first_at(&self) -> Option<Time> {
+        self.0.front().map(|(at, ..)| *at)
+    }
+
+    /// Takes the first, with its process.
+    pub(super) fn take_first(&mut self) -> Option<(usize, T)> {
+        self.0.pop_front().map(|(_, process, measured)| (process, measured))
     }
 }
 

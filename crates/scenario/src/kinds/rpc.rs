@@ -1,6 +1,6 @@
 //! Remote procedure calls: the clients and servers of [`traffic::rpc`], and the table `calls`.
 
-use super::kind::{Cast, Kind, Out, Place, Shown, read};
+use super::kind::{Cast, Gathered, Kind, Out, Place, Shown, read};
 use process::HostId;
 use record::Error;
 use record::rows::{Call as Row, CallOutcome};
@@ -18,13 +18,17 @@ impl Kind for Rpc<String> {
         let volumes = job.volumes()?;
         let (boards, processes) = rpc::build(job, place.port)?;
         place.check_volumes(volumes)?;
-        Ok(Cast { processes, shown: Box::new(Clients { boards, deadline: self.deadline }) })
+        Ok(Cast {
+            processes,
+            shown: Box::new(Clients { boards, ended: Gathered::default(), deadline: self.deadline }),
+        })
     }
 }
 
 /// What the clients of a job show of themselves.
 struct Clients {
     boards: Vec<(HostId, Board)>,
+    ended: Gathered<Call>,
     deadline: Option<Time>,
 }
 
@@ -51,12 +55,22 @@ impl Clients {
 }
 
 impl Shown for Clients {
-    fn samples(&mut self, out: &mut Out<'_>) -> Result<(), Error> {
-        self.boards.iter().try_for_each(|(host, board)| self.write(out, *host, &board.take_ended()))
+    fn gather(&mut self) -> Option<Time> {
+        self.ended.add(self.boards.iter().enumerate().flat_map(|(number, (_, board))| {
+            let ended = board.take_ended().into_iter();
+            ended.map(move |call| (call.end.expect("it has ended"), number, call))
+        }));
+        self.ended.first_at()
+    }
+
+    fn write_first(&mut self, out: &mut Out<'_>) -> Result<Option<Time>, Error> {
+        if let Some((number, call)) = self.ended.take_first() {
+            self.write(out, self.boards[number].0, &[call])?;
+        }
+        Ok(self.ended.first_at())
     }
 
     fn totals(&mut self, out: &mut Out<'_>) -> Result<bool, Error> {
-        self.samples(out)?;
         self.boards.iter().try_for_each(|(host, board)| self.write(out, *host, &board.open()))?;
         Ok(self.boards.iter().all(|(_, board)| board.failed() == 0))
     }

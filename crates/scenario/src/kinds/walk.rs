@@ -1,7 +1,7 @@
 //! Random walks on a graph that is spread over servers: the servers of [`walk`], and the tables `walks` and
 //! `walks_series`.
 
-use super::kind::{Cast, Kind, Out, Place, Processes, Shown, read};
+use super::kind::{Cast, Gathered, Kind, Out, Place, Processes, Shown, read};
 use process::{Addr, HostId, Hosts, distinct};
 use rand::RngExt;
 use record::{Error, rows};
@@ -151,7 +151,7 @@ impl Kind for Walk {
             };
             processes.push((host, Box::new(Server::new(setup))));
         }
-        Ok(Cast { processes, shown: Box::new(shown) })
+        Ok(Cast { processes, shown: Box::new(Servers { all: shown, ..Servers::default() }) })
     }
 }
 
@@ -264,22 +264,35 @@ struct Shows {
     before: Totals,
 }
 
-impl Shown for Vec<Shows> {
-    fn samples(&mut self, out: &mut Out<'_>) -> Result<(), Error> {
-        for server in self {
+/// What the servers of a job show of themselves.
+#[derive(Default)]
+struct Servers {
+    all: Vec<Shows>,
+    samples: Gathered<Sample>,
+}
+
+impl Shown for Servers {
+    fn gather(&mut self) -> Option<Time> {
+        self.samples.add(self.all.iter().enumerate().flat_map(|(number, server)| {
+            let samples = server.board.take_samples().into_iter();
+            samples.map(move |sample| (sample.time, number, sample))
+        }));
+        self.samples.first_at()
+    }
+
+    fn write_first(&mut self, out: &mut Out<'_>) -> Result<Option<Time>, Error> {
+        if let Some((number, now)) = self.samples.take_first() {
+            let server = &mut self.all[number];
             let row = Row { host: server.host, nodes: server.nodes };
-            for now in server.board.take_samples() {
-                row.sample(out, &now, &server.before)?;
-                server.before = now.totals;
-            }
+            row.sample(out, &now, &std::mem::replace(&mut server.before, now.totals))?;
         }
-        Ok(())
+        Ok(self.samples.first_at())
     }
 
     /// All is done when no walk was given up.
     fn totals(&mut self, out: &mut Out<'_>) -> Result<bool, Error> {
         let mut whole = true;
-        for server in self {
+        for server in &self.all {
             let totals = server.board.counters.totals();
             Row { host: server.host, nodes: server.nodes }.totals(out, &totals)?;
             whole &= totals.given_up == 0;
@@ -288,7 +301,7 @@ impl Shown for Vec<Shows> {
     }
 
     fn report(&self, host: HostId) -> Value {
-        let own = self.iter().find(|server| server.host == host);
+        let own = self.all.iter().find(|server| server.host == host);
         own.map_or(Value::Null, |server| {
             json!((server.nodes, server.board.take_samples(), server.board.counters.totals()))
         })

@@ -24,9 +24,6 @@ pub(crate) struct Books {
     pub events: u64,
     pub fingerprint: u64,
     pub flows: u32,
-    pub tasks_begun: u64,
-    /// By part and number there: numbers of tasks.
-    pub tasks: Vec<Vec<u64>>,
     pub jobs: Vec<JobBook>,
     pub jobs_left: usize,
     pub records: Kept,
@@ -51,7 +48,7 @@ pub(crate) struct JobBook {
 }
 
 impl Books {
-    pub(crate) fn new(sim: &Sim, ahead: Time, parts: usize) -> Books {
+    pub(crate) fn new(sim: &Sim, ahead: Time) -> Books {
         let book = |job: &Job| JobBook {
             unfinished: job.unfinished,
             last: Time::ZERO,
@@ -69,8 +66,6 @@ impl Books {
             events: 0,
             fingerprint: 0,
             flows: 0,
-            tasks_begun: 0,
-            tasks: vec![Vec::new(); parts],
             jobs: sim.jobs.iter().map(book).collect(),
             jobs_left: sim.jobs_left,
             records: Kept::default(),

@@ -1,5 +1,6 @@
 //! A simulation in parts as its driver sees it.
 
+use crate::job::{Job, JobSetup};
 use crate::parts::books::{Books, Kept};
 use crate::parts::crew::Lead;
 use crate::parts::cut::Cut;
@@ -8,6 +9,7 @@ use crate::parts::join::unite_all;
 use crate::parts::part::Part;
 use crate::records::Records;
 use crate::run::{Pause, Progress, Sim};
+use process::{Context, Event, HostId, Process};
 use std::cmp::Reverse;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -23,11 +25,19 @@ pub struct Parts {
 
 impl Parts {
     /// A simulation in parts. `sims` are as many simulations, all alike and not yet run, of a network that
-    /// was [cut](Sim::cut) so.
-    pub fn new(cut: &Cut, sims: Vec<Sim>, threads: usize) -> Parts {
+    /// was [cut](Sim::cut) so. All processes are the first one's.
+    pub fn new(cut: &Cut, mut sims: Vec<Sim>, threads: usize) -> Parts {
         let parts = sims.len();
         assert_eq!(parts, cut.parts(), "a simulation for each part");
-        let mut books = Books::new(&sims[0], cut.ahead, parts);
+        let (first, others) = sims.split_first_mut().expect("there is a part");
+        for (me, other) in (1..).zip(others) {
+            for (there, here) in other.processes.iter_mut().zip(&mut first.processes) {
+                if usize::from(cut.of[here.host as usize]) == me {
+                    std::mem::swap(&mut there.process, &mut here.process);
+                }
+            }
+        }
+        let mut books = Books::new(&sims[0], cut.ahead);
         let each = sims.into_iter().enumerate().map(|(me, mut sim)| {
             let controls = sim.become_part(Part::new(me, parts, cut.of.clone(), cut.ahead));
             if me == 0 {
@@ -107,10 +117,7 @@ impl Parts {
             .map(|sim| sim.into_inner().unwrap_or_else(PoisonError::into_inner));
         let mut whole = sims.next().expect("there is a first part");
         whole.records = records;
-        whole.tasks.renumber(&books.tasks[0]);
-        for (other, numbers) in sims.zip(&books.tasks[1..]) {
-            whole.join(other, numbers);
-        }
+        sims.for_each(|other| whole.join(other));
         whole.end_parts(books);
         whole
     }
@@ -131,6 +138,32 @@ impl Parts {
     pub fn received_by_jobs(&self) -> u64 {
         lock(&self.hall.sims).iter().map(|sim| sim.received_by_jobs()).sum()
     }
+}
+
+impl Sim {
+    /// The jobs, with processes that do nothing: for a simulation that gets its processes from this one.
+    pub fn jobs_without_processes(&self) -> Vec<JobSetup> {
+        let process = |index: &u32| {
+            let host = HostId(self.processes[*index as usize].host);
+            (host, Box::new(Elsewhere) as Box<dyn Process>)
+        };
+        let job = |job: &Job| JobSetup {
+            name: job.name.clone(),
+            kind: job.kind.clone(),
+            start: job.start,
+            class: job.class,
+            background: job.background,
+            processes: job.processes.iter().map(process).collect(),
+        };
+        self.jobs.iter().map(job).collect()
+    }
+}
+
+/// A process that is in another simulation.
+struct Elsewhere;
+
+impl Process for Elsewhere {
+    fn handle(&mut self, _event: Event, _cx: &mut dyn Context) {}
 }
 
 impl Drop for Parts {

@@ -65,7 +65,7 @@ pub(crate) fn unite_all(sims: &mut Guards<'_>) {
 
 impl Sim {
     /// Takes over all that belongs to another part.
-    pub(crate) fn join(&mut self, mut other: Sim, numbers: &[u64]) {
+    pub(crate) fn join(&mut self, mut other: Sim) {
         let part = other.part.take().expect("a part");
         self.net.fabric.join(&mut other.net.fabric, |node| part.owns(node));
         let hosts = self.net.hosts.iter_mut().zip(&mut other.net.hosts);
@@ -93,7 +93,7 @@ impl Sim {
             let flow = self.flows.insert(other.flows.remove(slot).expect("just listed"));
             self.find_ways(flow);
         }
-        self.tasks.join(other.tasks, numbers);
+        self.tasks.join(other.tasks);
         self.flows_done += other.flows_done;
         self.events += other.events;
         self.hops += other.hops;

@@ -1,49 +1,40 @@
-//! What parts see to when they meet: flows and tasks get their numbers, flows between two parts begin and
-//! end, jobs end.
+//! What parts see to when they meet: flows get their numbers, flows between two parts begin and end, jobs
+//! end.
 
 use crate::endpoint::{Endpoint, Stage, endpoint};
 use crate::flow::Flow;
 use crate::parts::books::Books;
 use crate::parts::hall::Guards;
 use crate::parts::part::{Half, News, Place, UNKNOWN, UNNUMBERED};
-use crate::records::{FlowRecord, Outcome, TaskRecord};
+use crate::records::{FlowRecord, Outcome};
 use crate::run::Sim;
 use process::Payload;
+use std::sync::MutexGuard;
 use transport::tcp::Connection;
 use units::Time;
 
 impl Books {
     /// Sees to all that has happened since the last meeting.
     pub(crate) fn meet(&mut self, sims: &mut Guards<'_>) {
-        if sims.iter().all(|sim| sim.part.as_ref().expect("a part").news.is_empty()) {
+        let is_quiet = |sim: &MutexGuard<'_, Sim>| {
+            sim.part.as_ref().expect("a part").news.is_empty() && sim.records.tasks.is_empty()
+        };
+        if sims.iter().all(is_quiet) {
             return;
         }
-        self.number_tasks(sims);
         self.number_flows(sims);
         self.pass_on(sims);
         self.end_flows(sims);
         for part in 0..sims.len() {
             let ended = std::mem::take(&mut news(&mut sims[part]).finished);
             ended.into_iter().for_each(|(at, job)| self.finish_process(at, job));
-            let tasks = std::mem::take(&mut sims[part].records.tasks);
-            let numbers = &self.tasks[part];
-            let whole = |task: TaskRecord| TaskRecord { task: numbers[task.task as usize - 1], ..task };
-            self.records.tasks.extend(tasks.into_iter().map(whole));
+            self.records.tasks.append(&mut sims[part].records.tasks);
             self.keep_flows(sims, part);
         }
     }
 
-    /// Tasks are numbered in the order in which they began.
-    fn number_tasks(&mut self, sims: &mut Guards<'_>) {
-        let begun: Vec<Vec<Place>> =
-            sims.iter_mut().map(|sim| std::mem::take(&mut news(sim).begun)).collect();
-        for (part, _) in in_order(&begun) {
-            self.tasks_begun += 1;
-            self.tasks[part].push(self.tasks_begun);
-        }
-    }
-
-    /// So are flows. Those that another part accepts are known there from now on.
+    /// Flows are numbered in the order in which they were opened. Those that another part accepts are known
+    /// there from now on.
     fn number_flows(&mut self, sims: &mut Guards<'_>) {
         let opened: Vec<Vec<(Place, u32)>> =
             sims.iter_mut().map(|sim| std::mem::take(&mut news(sim).opened)).collect();

@@ -100,8 +100,6 @@ struct Carried {
 pub(crate) struct News {
     /// Flows opened, by what orders them among those of all parts.
     pub opened: Vec<(Place, u32)>,
-    /// Tasks begun.
-    pub begun: Vec<Place>,
     /// Written by the end here of a flow in that slot, for the other end to read.
     pub written: Vec<(u32, Payload)>,
     /// Packets of other parts' flows that are gone: when, the part, and the endpoint there.
@@ -136,9 +134,8 @@ impl Half {
 
 impl News {
     pub(crate) fn is_empty(&self) -> bool {
-        let News { opened, begun, written, gone, ended, finished, released } = self;
+        let News { opened, written, gone, ended, finished, released } = self;
         opened.is_empty()
-            && begun.is_empty()
             && written.is_empty()
             && gone.is_empty()
             && ended.is_empty()

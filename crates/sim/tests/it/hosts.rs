@@ -304,12 +304,13 @@ fn tasks_say_what_was_done_what_was_lost_and_what_hangs() {
         .iter()
         .map(|t| (t.task, t.host, t.kind, t.number, t.end.map(|t| t.as_us() / 1000), t.bytes, t.outcome))
         .collect();
+    let host1 = 1 << 32;
     assert_eq!(
         told,
         [
             (1, 0, "quick", 0, Some(0), 7, TaskOutcome::Finished),
-            (3, 1, "quick", 1, Some(0), 7, TaskOutcome::Finished),
-            (4, 1, "slow", 1, Some(5), 0, TaskOutcome::Lost),
+            (host1 + 1, 1, "quick", 1, Some(0), 7, TaskOutcome::Finished),
+            (host1 + 2, 1, "slow", 1, Some(5), 0, TaskOutcome::Lost),
             (2, 0, "slow", 0, None, 0, TaskOutcome::Unfinished),
         ]
     );
