@@ -179,7 +179,7 @@ fn what_comes_at_a_set_time_comes_then() {
     let due = Time::from_ps(123_456_789_012);
     let flows = [flow(Time::ZERO, 1, 2, 500_000_000), flow(due, 3, 4, 20_000)];
     let [alone, beside] = [&flows[1..], &flows[..]].map(|flows| {
-        let job = Job::Replay(Replay { flows: flows.to_vec() });
+        let job = Job::Replay(Replay { flows: flows.iter().copied().collect() });
         let mut sim = sim(Congestion::Cubic, switches()[0].clone(), 0.0, &job);
         sim.skip_steady_states().unwrap();
         let short = finished(&mut sim).flows.into_iter().find(|flow| flow.bytes == 20_000);
