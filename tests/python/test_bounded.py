@@ -41,7 +41,7 @@ ALLOWED = {
     "mining/nodes.py": "a line that is bounded, and the rest in pieces",
     "walks/read.py": "numpy looks at its head first, and reads what that says",
     "walks/changes.py": "a pipe, by lines that are bounded",
-    "kinds/flow_files.py": "a regular file whose size was looked at, by lines",
+    "kinds/flow_tables.py": "a regular file whose size was looked at, by lines",
     "farmem/program.py": "the first bytes of a program",
     "farmem/swap/held.py": "opened, not read",
 }

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from helpers import SMALL, only, refused, spec, written
 from incast.errors import ScenarioError
-from incast.kinds import flow_files
+from incast.kinds import flow_tables
 
 ANY_FILE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -82,7 +82,7 @@ def test_a_flow_list_in_parquet(tmp_path: Path) -> None:
 
 def test_long_lists_are_read_in_parts(tmp_path: Path) -> None:
     """Lines are counted from the file's first, whatever part they are in."""
-    count = 2 * flow_files._ROWS_AT_A_TIME + 1
+    count = 2 * flow_tables.ROWS_AT_A_TIME + 1
     rows = [f"{count - n}us,host0,host{1 + n % 3},{n + 1}B" for n in range(count)]
     (tmp_path / "f.csv").write_text("\n".join(["at,from,to,size", *rows]))
     found = flows(spec(tmp_path, replay("f.csv")))

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Rows of a part.
-pub(crate) const PART_ROWS: usize = 1 << 18;
+pub(crate) const PART_ROWS: usize = 1 << 17;
 
 /// Named in every file; a fixed text, so that bytes depend on the rows alone.
 const CREATED_BY: &str = "incast-record";

@@ -7,28 +7,23 @@ Coflow traces are read by the core (crates/traffic/src/coflow.rs).
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from incast import _core, table_files
+from incast import _core
 from incast.bounded import read_bytes
 from incast.damage import DAMAGED
 from incast.document import Loc
 from incast.errors import why
 from incast.hints import allowed, shortened
+from incast.kinds.flow_tables import Part, Table, TableError, open_table
 from incast.lab.findings import Findings
-
-if TYPE_CHECKING:
-    import polars as pl
 from incast.quantity import parse_bytes, parse_time, parse_whole
 
 FILE_BYTES_MAX = 256_000_000
 _ROWS_MAX = 10_000_000
-_ROWS_AT_A_TIME = 10_000
 _SHOWN = 5
 
 _TIMES = {"at": "", "at_ps": "ps", "at_ns": "ns", "at_us": "us", "at_ms": "ms", "at_s": "s"}
@@ -87,11 +82,11 @@ class FlowFile:
             return
 
         try:
-            yield from self._read(self._table())
+            yield from self._read(open_table(self.path))
+        except TableError as error:
+            self.problem(f"not readable as a table: {error}", error.line)
         except (*DAMAGED, OSError, ValueError) as error:
-            line = self._ragged_line()
-            said = "more columns than in line 1" if line else why(error)
-            self.problem(f"not readable as a table: {said}", line)
+            self.problem(f"not readable as a table: {why(error)}")
 
     def sizes(self) -> list[tuple[int, float]]:
         """The points of a size distribution in a text file."""
@@ -124,38 +119,7 @@ class FlowFile:
     def _bytes(self) -> bytes | None:
         return None if self._size() is None else read_bytes(self.path, FILE_BYTES_MAX)
 
-    def _table(self) -> pl.DataFrame:
-        if self.path.suffix.lower() == ".parquet":
-            return table_files.read_parquet(self.path)
-        if self.path.suffix.lower() == ".csv":
-            self._check_head()
-            return table_files.read_csv(self.path, infer_schema=False)
-        raise ValueError("unknown kind of file. Allowed: *.csv, *.parquet")
-
-    def _check_head(self) -> None:
-        """Refuses a column that is there twice."""
-        with self.path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
-            head = [name.strip() for name in next(csv.reader(file), [])]
-        if twice := next((name for name in head if head.count(name) > 1), None):
-            raise ValueError(f"the column {twice!r} is there {head.count(twice)} times")
-
-    def _ragged_line(self) -> int | None:
-        """The first line of a CSV file that has more columns than its first."""
-        if self.path.suffix.lower() != ".csv":
-            return None
-        with self.path.open(encoding="utf-8", errors="replace", newline="") as file:
-            reader = csv.reader(file)
-            with suppress(csv.Error):
-                columns = len(next(reader, []))
-                return next((reader.line_num for row in reader if len(row) > columns), None)
-        return None
-
-    def _read(self, table: pl.DataFrame) -> Iterator[Flow]:
-        if table.height == 0:
-            self.problem("the trace is empty: at least one flow is needed")
-        if table.height > _ROWS_MAX:
-            self.problem(f"{table.height} flows are too many: at most {_ROWS_MAX} are allowed")
-            return
+    def _read(self, table: Table) -> Iterator[Flow]:
         for kinds in (_TIMES, _SIZES):
             if len(several := [name for name in kinds if name in table.columns]) > 1:
                 self.problem(f"the columns {allowed(several)} say the same: one is expected", 1)
@@ -168,66 +132,54 @@ class FlowFile:
             self.problem(f"the columns {needed} are expected, found {allowed(table.columns)}", 1)
             return
         group = [name for name in ("group",) if name in table.columns]
-        table = _texts(table.select(time, "from", "to", size, *group))
+        count = 0
         wrong: dict[int, str] = {}
-        for first in range(0, table.height, _ROWS_AT_A_TIME):
-            rows = table.slice(first, _ROWS_AT_A_TIME)
-            yield from self._rows(rows, first, (_TIMES[time], _SIZES[size]), wrong)
+        for part in table.parts([time, "from", "to", size, *group]):
+            count += len(part.lines)
+            if count > _ROWS_MAX:
+                self.problem(f"too many flows: at most {_ROWS_MAX} are allowed")
+                return
+            yield from _flows(part, (time, size), wrong)
+        if count == 0:
+            self.problem("the trace is empty: at least one flow is needed")
         self._report(wrong)
 
-    def _rows(
-        self, rows: pl.DataFrame, first: int, units: tuple[str, str], wrong: dict[int, str]
-    ) -> Iterator[Flow]:
-        """The flows of a part of the table; `wrong` gets what is wrong in which row, counted from `first`."""
-        at, sender, receiver, size, *group = rows
-        found: dict[int, str] = {}
-        times = _numbers(at, units[0], parse_time, found)
-        sizes = _numbers(size, units[1], _positive, found)
-        groups = _numbers(group[0], "", _group, found) if group else [0] * rows.height
-        ends = [[text or "" for text in column.to_list()] for column in (sender, receiver)]
-        wrong |= {first + number: message for number, message in found.items()}
-        lines = range(self._line(first), self._line(first + rows.height))
-        listed = enumerate(zip(times, *ends, sizes, groups, lines, strict=True))
-        return (Flow(*row) for number, row in listed if number not in found)
-
     def _report(self, wrong: dict[int, str]) -> None:
-        for number in sorted(wrong)[:_SHOWN]:
-            self.problem(wrong[number], self._line(number))
+        for line in sorted(wrong)[:_SHOWN]:
+            self.problem(wrong[line], line)
         if len(wrong) > _SHOWN:
             self.problem(f"{len(wrong) - _SHOWN} more lines are wrong")
 
-    def _line(self, number: int) -> int:
-        """The line of a row; a Parquet file has rows only."""
-        return number + (2 if self.path.suffix.lower() == ".csv" else 1)
+
+def _flows(part: Part, names: tuple[str, str], wrong: dict[int, str]) -> Iterator[Flow]:
+    """The flows of a part of a table; `wrong` gets what is wrong in which line."""
+    at, sender, receiver, size, *group = part.columns
+    found: dict[int, str] = {}
+    times = _numbers(names[0], at, _TIMES[names[0]], parse_time, found)
+    sizes = _numbers(names[1], size, _SIZES[names[1]], _positive, found)
+    groups = _numbers("group", group[0], "", _group, found) if group else [0] * len(at)
+    ends = [[text or "" for text in column] for column in (sender, receiver)]
+    wrong |= {part.lines[row]: message for row, message in found.items()}
+    listed = enumerate(zip(times, *ends, sizes, groups, part.lines, strict=True))
+    return (Flow(*flow) for row, flow in listed if row not in found)
 
 
-def _texts(table: pl.DataFrame) -> pl.DataFrame:
-    """All columns as text."""
-    import polars as pl
-
-    return table.select(
-        pl.Series(name, [None if value is None else f"{value:.12f}" for value in table[name]], pl.String)
-        if table.schema[name].is_float()
-        else pl.col(name).cast(pl.String)
-        for name in table.columns
-    )
-
-
-def _numbers(column: pl.Series, unit: str, parse: Callable[[str], int], wrong: dict[int, str]) -> list[int]:
-    """The column's numbers in base units; `wrong` gets what is wrong in which row."""
+def _numbers(
+    name: str, texts: Sequence[str | None], unit: str, parse: Callable[[str], int], wrong: dict[int, str]
+) -> list[int]:
+    """A column's numbers in base units; `wrong` gets what is wrong in which row."""
     values: dict[str | None, int] = {}
     errors: dict[str | None, str] = {}
-    texts = column.to_list()
     for text in set(texts):
         try:
             values[text] = parse((text or "").strip() + unit)
         except ValueError as error:
             values[text] = 0
-            errors[text] = f"{column.name}: {error}" if text else f"{column.name}: is missing"
+            errors[text] = f"{name}: {error}" if text else f"{name}: is missing"
     if errors:
-        for number, text in enumerate(texts):
+        for row, text in enumerate(texts):
             if text in errors:
-                wrong.setdefault(number, errors[text])
+                wrong.setdefault(row, errors[text])
     return [values[text] for text in texts]
 
 
