@@ -124,6 +124,7 @@ bench: $(VENV)/installed-for-tests
 	$(BIN)/python -m benches.emu
 	$(BIN)/python -m benches.study
 	$(BIN)/python -m benches.scale
+	$(BIN)/python -m benches.start
 	$(BIN)/python -m benches.skip
 	$(BIN)/python -m benches.view
 	$(BIN)/python -m benches.report latest

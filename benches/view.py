@@ -29,6 +29,8 @@ COMMAND = "python -m benches.view"
 RADIX = 16
 """Of the fat tree: 1,024 hosts and 320 switches; of its ports PORTS are sampled."""
 PORTS, STEPS = 1_000, 10_000
+PART_ROWS = 1 << 17
+"""Of a part of a table, as the core has it."""
 STEP_PS = 10_000_000
 PLAYED_S = 10
 STATIC = Path(incast.__file__).parent / "view" / "static"
@@ -51,7 +53,7 @@ def result(folder: Path) -> Path:
     series = made / "ports_series"
     shutil.rmtree(series, ignore_errors=True)
     series.mkdir()
-    parts = 20
+    parts = PORTS * STEPS // PART_ROWS + 1
     for part in range(parts):
         steps = np.arange(part * STEPS // parts, (part + 1) * STEPS // parts)
         count = len(steps) * PORTS
