@@ -22,6 +22,8 @@ pub(crate) struct Books {
     winds_up: bool,
     pub now: Time,
     pub events: u64,
+    /// Events of all parts, when they met last.
+    pub events_of_parts: u64,
     pub fingerprint: u64,
     pub flows: u32,
     pub jobs: Vec<JobBook>,
@@ -64,6 +66,7 @@ impl Books {
             winds_up: false,
             now: Time::ZERO,
             events: 0,
+            events_of_parts: 0,
             fingerprint: 0,
             flows: 0,
             jobs: sim.jobs.iter().map(book).collect(),
@@ -79,6 +82,7 @@ impl Books {
         let latest = guards.iter().map(|sim| sim.net.now).max().expect("there are parts");
         self.now = self.now.max(latest);
         let events = guards.iter().map(|sim| sim.events).sum::<u64>();
+        self.events_of_parts = events;
         loop {
             // Samples of a network in which nothing happens count too.
             if events + self.events >= target {

@@ -22,6 +22,9 @@ const PATIENCE: u32 = if cfg!(loom) { 1 } else { 100 };
 /// After so many rounds in a row in which a thread has not come, the leader goes without the others for some.
 const MISSES: u32 = 4;
 const ROUNDS_ALONE: u32 = 1_000;
+/// The same if parts have fewer events than this per round, over some rounds: less than waiting costs.
+const FEW_EVENTS: u64 = 100;
+const ROUNDS_SEEN: u64 = 100;
 
 /// What threads agree on.
 #[derive(Debug)]
@@ -52,6 +55,8 @@ pub(crate) struct Lead {
     misses: u32,
     /// Rounds that it still does alone.
     alone: u32,
+    /// The round and the events so far, when it last looked at how much there is to do.
+    seen: (u64, u64),
 }
 
 /// A thread has panicked.
@@ -165,6 +170,17 @@ impl Bench {
 }
 
 impl Lead {
+    /// Goes without the others for some rounds if all that the parts of the crew did lately was little.
+    pub(crate) fn see(&mut self, crew: &Crew, events: u64) {
+        let (rounds, done) = (crew.round() - self.seen.0, events - self.seen.1);
+        if rounds >= ROUNDS_SEEN {
+            self.seen = (crew.round(), events);
+            if done < rounds * FEW_EVENTS * crew.done.len() as u64 {
+                self.alone = self.alone.max(ROUNDS_ALONE);
+            }
+        }
+    }
+
     fn learn(&mut self, alone: bool, has_missed: bool) {
         if alone {
             self.alone = self.alone.saturating_sub(1);

@@ -63,6 +63,7 @@ impl Parts {
             if let Some(pause) = books.turn(hall, target) {
                 return pause;
             }
+            lead.see(&hall.crew, books.events_of_parts);
             if hall.crew.lead(lead, |part| hall.run(part)).is_err() {
                 self.fail();
             }
