@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+import yaml
 
 import incast
 from helpers import SMALL, written
@@ -33,6 +34,7 @@ from incast.stop import Stop
 from incast.variants import make_variants
 from incast.written import WrittenScenario
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 LONG = {**SMALL, "jobs": [{"name": "bg", "kind": "background", "rate": "9Gbps"}], "until": "10min"}
 
 
@@ -153,6 +155,30 @@ def test_jobs_of_every_kind_together_have_the_same_bytes_at_any_number_of_thread
     one, two = (incast.run(file, tmp_path / str(threads), threads=threads) for threads in (1, 2))
     assert contents(tmp_path / "1") == contents(tmp_path / "2")
     assert one.summary["fingerprint"] == two.summary["fingerprint"]
+
+
+def test_pauses_and_deadlocks_have_the_same_bytes_at_any_number_of_threads(tmp_path: Path) -> None:
+    scenario = yaml.safe_load((EXAMPLES / "pfc-deadlock.yaml").read_text())
+    for link in scenario["topology"]["links"]:
+        link["delay"] = "50us"
+    scenario["switch"]["buffer"]["size"] = "4MB"
+    scenario["switch"]["pfc"]["headroom"] = "200kB"
+    scenario["measure"] = {"interval": "1ms", "flows": True}
+    scenario["choices"]["storm"] = {
+        "switch.pfc.watchdog": {"detection": "20ms", "restoration": "20ms", "poll": "10ms"},
+        "faults": [{"at": "1ms", "pause_storm": {"host": "host3", "class": 3}, "for": "1s"}],
+    }
+    file = written(tmp_path, scenario)
+    one, two = (incast.run(file, tmp_path / str(threads), threads=threads) for threads in (1, 2))
+    assert {name: run.summary["end"] for name, run in one.choices.items()} == {
+        "deadlock": "deadlock",
+        "watchdog": "finished",
+        "storm": "finished",
+    }
+    assert set(one.events["what"].cast(pl.String)) > {"pfc-deadlock", "pfc-storm", "pfc-restored"}
+    assert contents(tmp_path / "1") == contents(tmp_path / "2")
+    for first, second in zip(one.runs, two.runs, strict=True):
+        assert {**first.summary, "wall_s": 0} == {**second.summary, "wall_s": 0}
 
 
 def test_choices_and_seeds(tmp_path: Path) -> None:

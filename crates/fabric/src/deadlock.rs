@@ -10,7 +10,7 @@
 //! still break it.
 
 use crate::fabric::Fabric;
-use crate::ids::PortId;
+use crate::ids::{NodeId, PortId};
 use crate::pause::classes;
 use crate::pfc::Group;
 
@@ -47,7 +47,12 @@ impl Waiter {
 impl<B: Copy + Default> Fabric<B> {
     /// A deadlock, if there is one now.
     pub fn deadlock(&self) -> Option<Deadlock> {
-        let mut waiters = self.waiters();
+        Fabric::deadlock_of(&[self], |_| 0)
+    }
+
+    /// The same of a network in [parts](Fabric::cut): `of` says which of them runs a node.
+    pub fn deadlock_of(parts: &[&Fabric<B>], of: impl Fn(NodeId) -> usize) -> Option<Deadlock> {
+        let mut waiters = Parts { parts, of }.waiters();
         while let Some(free) = waiters.iter().position(|waiter| waiter.stuck && !held_up(waiter, &waiters)) {
             waiters[free].stuck = false;
         }
@@ -56,14 +61,49 @@ impl<B: Copy + Default> Fabric<B> {
         Some(Deadlock { cycle: cycle(&waiters, first), stuck })
     }
 
+    /// Whether a queue holds packets and is paused.
+    fn is_held_up(&self, id: PortId, class: u8) -> bool {
+        let classes = self.ports[id.index()].cold.classes.as_ref();
+        classes.is_some_and(|classes| {
+            classes.paused & (1 << class) != 0 && classes.queues[usize::from(class)].packets > 0
+        })
+    }
+
+    /// Memory of the packets in a queue that came in by `own`.
+    pub(crate) fn held_for(&self, (id, class): QueueId, own: PortId) -> u64 {
+        let Some(classes) = self.ports[id.index()].cold.classes.as_ref() else { return 0 };
+        let Some(pool) = classes.pool else { return 0 };
+        let (pool, ring) = (&self.pools[pool as usize], &classes.queues[usize::from(class)].ring);
+        let waiting = (0..ring.len()).map(|number| ring.get(ring.head().wrapping_add(number)));
+        waiting.filter(|waiting| waiting.own == own).map(|waiting| pool.cells(waiting.packet.bytes)).sum()
+    }
+}
+
+/// A network in parts, which are alike in all that does not change.
+struct Parts<'a, B, F> {
+    parts: &'a [&'a Fabric<B>],
+    of: F,
+}
+
+impl<B: Copy + Default, F: Fn(NodeId) -> usize> Parts<'_, B, F> {
+    /// The part that runs the port's node.
+    fn at(&self, id: PortId) -> &Fabric<B> {
+        self.parts[(self.of)(self.owner(id))]
+    }
+
+    fn owner(&self, id: PortId) -> NodeId {
+        self.parts[0].ports[id.index()].cold.owner
+    }
+
     /// The queues that hold packets and are paused for an ingress group at the far end, in order.
     fn waiters(&self) -> Vec<Waiter> {
         let mut waiters = Vec::new();
-        for pfc in &self.pfcs {
+        for switch in 0..self.parts[0].pfcs.len() {
+            let pfc = &self.at(PortId(self.parts[0].pfcs[switch].first)).pfcs[switch];
             for own in pfc.ports() {
-                let (id, xon) = (self.reverse(own), pfc.config.xon.get());
+                let (id, xon) = (self.parts[0].reverse(own), pfc.config.xon.get());
                 for class in classes(pfc.config.classes).filter(|class| pfc.group(own, *class).xoff) {
-                    if self.is_held_up(id, class) {
+                    if self.at(id).is_held_up(id, class) {
                         let (queue, group) = ((id, class), *pfc.group(own, class));
                         waiters.push(Waiter { queue, group, xon, behind: Vec::new(), stuck: true });
                     }
@@ -77,31 +117,13 @@ impl<B: Copy + Default> Fabric<B> {
         waiters
     }
 
-    /// Whether a queue holds packets and is paused.
-    fn is_held_up(&self, id: PortId, class: u8) -> bool {
-        let classes = self.ports[id.index()].cold.classes.as_ref();
-        classes.is_some_and(|classes| {
-            classes.paused & (1 << class) != 0 && classes.queues[usize::from(class)].packets > 0
-        })
-    }
-
     fn behind(&self, (id, class): QueueId, waiters: &[Waiter]) -> Vec<(usize, u64)> {
-        let own = self.reverse(id);
-        let switch = self.ports[own.index()].cold.owner;
-        let here = |(_, waiter): &(usize, &Waiter)| {
-            waiter.queue.1 == class && self.ports[waiter.queue.0.index()].cold.owner == switch
-        };
-        let held = |(index, waiter): (usize, &Waiter)| (index, self.held_for(waiter.queue, own));
+        let own = self.parts[0].reverse(id);
+        let switch = self.owner(own);
+        let here =
+            |(_, waiter): &(usize, &Waiter)| waiter.queue.1 == class && self.owner(waiter.queue.0) == switch;
+        let held = |(index, waiter): (usize, &Waiter)| (index, self.at(own).held_for(waiter.queue, own));
         waiters.iter().enumerate().filter(here).map(held).filter(|(_, bytes)| *bytes > 0).collect()
-    }
-
-    /// Memory of the packets in a queue that came in by `own`.
-    pub(crate) fn held_for(&self, (id, class): QueueId, own: PortId) -> u64 {
-        let Some(classes) = self.ports[id.index()].cold.classes.as_ref() else { return 0 };
-        let Some(pool) = classes.pool else { return 0 };
-        let (pool, ring) = (&self.pools[pool as usize], &classes.queues[usize::from(class)].ring);
-        let waiting = (0..ring.len()).map(|number| ring.get(ring.head().wrapping_add(number)));
-        waiting.filter(|waiting| waiting.own == own).map(|waiting| pool.cells(waiting.packet.bytes)).sum()
     }
 }
 

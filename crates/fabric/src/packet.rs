@@ -1,6 +1,7 @@
 //! A packet as the network sees it.
 
 use crate::ids::Route;
+use crate::pause::PAUSE_FRAME;
 
 /// The ECN field of the IP header (RFC 3168, section 5). ECT(1) is not used here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,6 +31,13 @@ pub struct Packet<B> {
     pub ecn: Ecn,
     /// What the driver put in.
     pub body: B,
+}
+
+impl<B> Packet<B> {
+    /// Whether it is a PAUSE frame, which has neither route nor body.
+    pub fn is_pause(&self) -> bool {
+        self.class == PAUSE_FRAME
+    }
 }
 
 /// A queue discipline's decision on a packet.

@@ -14,9 +14,9 @@ use std::collections::BTreeSet;
 use units::Time;
 
 impl<B: Copy + Default> Fabric<B> {
-    /// Whether packets of all kinds of this port can be handed over: no pauses cross it, no fluid, no cells.
+    /// Whether all that crosses this port can be handed over: no fluid, no cells.
     pub fn may_be_cut(&self, id: PortId) -> bool {
-        !self.ports[id.index()].is(flag::PAUSES | flag::FLUID | flag::CELLS | flag::CAPTURE)
+        !self.ports[id.index()].is(flag::FLUID | flag::CELLS | flag::CAPTURE)
     }
 
     /// Cuts a link whose far end another part runs: packets are [delivered](Fabric::arrive) `ahead` of their
@@ -98,6 +98,14 @@ impl<B: Copy + Default> Fabric<B> {
         let pools: BTreeSet<u32> = its.filter_map(|port| port.cold.classes.as_ref()?.pool).collect();
         for pool in pools {
             std::mem::swap(&mut self.pools[pool as usize], &mut other.pools[pool as usize]);
+        }
+        for (here, there) in self.pfcs.iter_mut().zip(&mut other.pfcs) {
+            if is_its(self.ports[here.first as usize].cold.owner) {
+                std::mem::swap(here, there);
+            }
+        }
+        if let (Some(here), Some(there)) = (&mut self.causes, other.causes.take()) {
+            here.join(*there);
         }
     }
 

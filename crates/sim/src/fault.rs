@@ -69,7 +69,8 @@ impl Sim {
             Change::Restart(host) => self.restart(host),
             Change::Slow(host, speed) => self.net.hosts[host as usize].speed = speed.max(1),
             Change::PauseStorm(host, class, on) => {
-                for port in self.net.fabric.ports_of(NodeId(host)) {
+                let is_here = self.part.as_ref().is_none_or(|part| part.owns(NodeId(host)));
+                for port in self.net.fabric.ports_of(NodeId(host)).filter(|_| is_here) {
                     self.net.fabric.pause_storm(self.net.now, port, class, on, &mut self.net.outside);
                 }
             }

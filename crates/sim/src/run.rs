@@ -395,7 +395,11 @@ impl Sim {
         self.schedule_look();
         for (port, class, begins) in std::mem::take(&mut self.net.outside.storms) {
             let what = if begins { "pfc-storm" } else { "pfc-restored" };
-            self.records.events.push((self.net.now, what, self.describe_queue(port, class)));
+            let told = (self.net.now, what, self.describe_queue(port, class));
+            match &mut self.part {
+                Some(part) => part.tell(told),
+                None => self.records.events.push(told),
+            }
         }
     }
 

@@ -16,12 +16,12 @@ const PATIENCE: Time = Time::from_secs(1);
 const LONG_PATIENCE: Time = Time::from_secs(60);
 
 /// What the looks have found.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Stall {
     /// The last fault that is to come.
     pub last_change: Time,
     /// The next look is scheduled.
-    pending: bool,
+    pub pending: bool,
     found: Option<Deadlock>,
     /// What the jobs had received at `since`, and not more until now.
     received: u64,
@@ -30,49 +30,83 @@ pub(crate) struct Stall {
     pub is_end: bool,
 }
 
+/// What a look sees.
+pub(crate) struct Seen {
+    pub deadlock: Option<Deadlock>,
+    /// Whether a watchdog looks at a queue of its cycle.
+    pub is_watched: bool,
+    /// What the jobs that the run waits for have received.
+    pub received: u64,
+    /// Whether a host computes.
+    pub computes: bool,
+}
+
+/// The time of the next look.
+pub(crate) fn next_look(now: Time) -> Time {
+    Time::from_ps((now.as_ps() / LOOK.as_ps() + 1) * LOOK.as_ps())
+}
+
+impl Stall {
+    /// Takes in what a look sees; the deadlock if it is another than before. The run ends if nothing is to
+    /// come that could break it.
+    pub(crate) fn see(&mut self, now: Time, seen: Seen) -> Option<Deadlock> {
+        self.pending = false;
+        let cycle = |found: &Option<Deadlock>| found.as_ref().map(|deadlock| deadlock.cycle.clone());
+        let is_other = cycle(&seen.deadlock) != cycle(&self.found);
+        if is_other || seen.received != self.received {
+            (self.received, self.since) = (seen.received, now);
+        }
+        self.found = seen.deadlock;
+        let still = now - self.since;
+        let is_long = still >= LONG_PATIENCE || (still >= PATIENCE && !seen.computes);
+        self.is_end |= is_long && now >= self.last_change && self.found.is_some() && !seen.is_watched;
+        self.found.clone().filter(|_| is_other)
+    }
+}
+
 impl Sim {
     /// A pause has begun, is renewed or ends: there is something to look at, at the next multiple of the
     /// interval.
     pub(crate) fn schedule_look(&mut self) {
-        if !std::mem::replace(&mut self.stall.pending, true) {
-            let at = Time::from_ps((self.net.now.as_ps() / LOOK.as_ps() + 1) * LOOK.as_ps());
-            self.schedule_control(at, Control::Deadlocks);
+        if std::mem::replace(&mut self.stall.pending, true) {
+            return;
+        }
+        let at = next_look(self.net.now);
+        match &mut self.part {
+            Some(part) => part.news.look = Some(at),
+            None => self.schedule_control(at, Control::Deadlocks),
         }
     }
 
     /// Looks for a deadlock; ends the run if nothing else can.
     pub(crate) fn look_for_deadlock(&mut self) {
-        self.stall.pending = false;
-        let found = self.net.fabric.deadlock();
-        if found.as_ref().map(|deadlock| &deadlock.cycle)
-            != self.stall.found.as_ref().map(|deadlock| &deadlock.cycle)
-        {
-            if let Some(deadlock) = &found {
-                let place = self.describe_cycle(deadlock);
-                self.records.events.push((self.net.now, "pfc-deadlock", place));
-            }
-            self.stall.since = self.net.now;
+        let deadlock = self.net.fabric.deadlock();
+        let now = self.net.now;
+        let seen = Seen {
+            is_watched: deadlock.as_ref().is_some_and(|deadlock| self.is_watched(deadlock)),
+            received: deadlock.as_ref().map_or(0, |_| self.received_by_jobs()),
+            computes: self.computes(),
+            deadlock,
+        };
+        if let Some(deadlock) = self.stall.see(now, seen) {
+            let place = self.describe_cycle(&deadlock);
+            self.records.events.push((now, "pfc-deadlock", place));
         }
-        let received = if found.is_some() { self.received_by_jobs() } else { 0 };
-        if received != self.stall.received {
-            (self.stall.received, self.stall.since) = (received, self.net.now);
-        }
-        self.stall.found = found;
-        let still = self.net.now - self.stall.since;
-        let over = still >= LONG_PATIENCE || (still >= PATIENCE && self.works.iter().next().is_none());
-        if over && self.is_for_ever() {
-            self.stall.is_end = true;
+        if self.stall.is_end {
             // What happens now is still to be done.
-            self.until = self.net.now;
-            self.stop = self.net.now;
+            self.until = now;
+            self.stop = now;
         }
     }
 
-    /// Whether nothing is to come that could break the deadlock that was found.
-    fn is_for_ever(&self) -> bool {
-        let watched = |id: PortId| self.net.fabric.has_watchdog(id);
-        let lasts = |deadlock: &Deadlock| !deadlock.cycle.iter().any(|(id, _)| watched(*id));
-        self.net.now >= self.stall.last_change && self.stall.found.as_ref().is_some_and(lasts)
+    /// Whether a watchdog looks at a queue of the deadlock's cycle.
+    pub(crate) fn is_watched(&self, deadlock: &Deadlock) -> bool {
+        deadlock.cycle.iter().any(|(id, _)| self.net.fabric.has_watchdog(*id))
+    }
+
+    /// Whether a host computes or uses its disk.
+    pub(crate) fn computes(&self) -> bool {
+        self.works.iter().next().is_some()
     }
 
     /// Bytes that the jobs which the run waits for have received.
@@ -90,7 +124,7 @@ impl Sim {
         self.net.fabric.deadlock()
     }
 
-    fn describe_cycle(&self, deadlock: &Deadlock) -> String {
+    pub(crate) fn describe_cycle(&self, deadlock: &Deadlock) -> String {
         let queues: Vec<String> =
             deadlock.cycle.iter().map(|(id, class)| self.describe_queue(*id, *class)).collect();
         queues.join(" → ")

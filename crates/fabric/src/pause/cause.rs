@@ -50,6 +50,14 @@ pub(crate) struct Causes {
     over: BTreeMap<Key, CauseTotals>,
 }
 
+impl Causes {
+    /// Adds those at the ports of other switches.
+    pub(crate) fn join(&mut self, mut others: Causes) {
+        self.open.append(&mut others.open);
+        self.over.append(&mut others.over);
+    }
+}
+
 impl<B: Copy + Default> Fabric<B> {
     /// Finds out from now on why peers are asked to pause.
     pub fn explain_pauses(&mut self) {

@@ -24,6 +24,7 @@ struct Shown {
     datagrams: Vec<DatagramRecord>,
     hosts: Vec<HostRecord>,
     ports: Vec<String>,
+    pauses: String,
 }
 
 /// Compares whole and parts, where the network can be cut; in how many parts it was.
@@ -76,6 +77,7 @@ fn same(parts: &Shown, whole: &Shown, count: usize, threads: usize) {
     for (parts, whole) in parts.ports.iter().zip(&whole.ports) {
         assert_eq!(parts, whole, "{case}");
     }
+    assert_eq!(parts.pauses, whole.pauses, "{case}");
     assert_eq!(parts.samples, whole.samples, "{case}");
     assert_eq!(parts.progress, whole.progress, "{case}");
 }
@@ -85,6 +87,7 @@ fn append(all: &mut Records, mut more: Records) {
     all.tasks.append(&mut more.tasks);
     all.ports.append(&mut more.ports);
     all.queues.append(&mut more.queues);
+    all.pauses.append(&mut more.pauses);
     all.pools.append(&mut more.pools);
     all.flow_samples.append(&mut more.flow_samples);
     all.hosts.append(&mut more.hosts);
@@ -95,7 +98,7 @@ fn shown(mut sim: Sim, pause: Pause, mut records: Records) -> Shown {
     let progress = sim.progress();
     sim.close();
     append(&mut records, sim.take_records());
-    let Records { flows, tasks, ports, queues, pools, flow_samples, hosts, events, .. } = records;
+    let Records { flows, tasks, ports, queues, pauses, pools, flow_samples, hosts, events, .. } = records;
     let graph = sim.graph().clone();
     let totals: Vec<_> = sim.network().ports().collect();
     let totals = totals.into_iter().map(|port| {
@@ -104,7 +107,9 @@ fn shown(mut sim: Sim, pause: Pause, mut records: Records) -> Shown {
         let state = sim.network().sample(progress.now, port);
         let wait = sim.network().waits(port).quantile(99, 100);
         let in_transit = sim.network().in_transit(port);
-        format!("{}–{}: {counters:?} {state:?} {wait:?} {in_transit}", graph.name(a), graph.name(b))
+        let pauses = [0, 3].map(|class| sim.network().pause_counters(progress.now, port, class));
+        let (a, b) = (graph.name(a), graph.name(b));
+        format!("{a}–{b}: {counters:?} {state:?} {wait:?} {in_transit} {pauses:?}")
     });
     let totals = totals.collect();
     // Routes have other numbers in parts: what they cross is the same.
@@ -118,10 +123,11 @@ fn shown(mut sim: Sim, pause: Pause, mut records: Records) -> Shown {
         progress,
         flows,
         tasks,
-        samples: format!("{ports:?} {queues:?} {pools:?} {flow_samples:?} {hosts:?} {events:?}"),
+        samples: format!("{ports:?} {queues:?} {pauses:?} {pools:?} {flow_samples:?} {hosts:?} {events:?}"),
         jobs: sim.job_records(),
         datagrams: sim.datagram_records(),
         hosts: (0..graph.hosts() as u32).map(|host| sim.host_record(NodeId(host).0)).collect(),
         ports: totals,
+        pauses: format!("{:?} {:?}", sim.network().pause_causes(progress.now), sim.deadlock()),
     }
 }

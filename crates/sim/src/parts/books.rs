@@ -6,6 +6,8 @@ use crate::parts::hall::{Guards, Hall, lock};
 use crate::parts::join::sample_flows;
 use crate::records::{FlowRecord, Records, TaskRecord};
 use crate::run::{Control, Pause, Sim};
+use crate::stall::{Seen, Stall, next_look};
+use fabric::Fabric;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::atomic::Ordering;
@@ -28,6 +30,7 @@ pub(crate) struct Books {
     pub flows: u32,
     pub jobs: Vec<JobBook>,
     pub jobs_left: usize,
+    pub stall: Stall,
     pub records: Kept,
 }
 
@@ -71,6 +74,7 @@ impl Books {
             flows: 0,
             jobs: sim.jobs.iter().map(book).collect(),
             jobs_left: sim.jobs_left,
+            stall: sim.stall.clone(),
             records: Kept::default(),
         }
     }
@@ -110,6 +114,8 @@ impl Books {
                     let next = next.as_ps();
                     let mut end = next.saturating_add(self.ahead.as_ps() - 1).min(self.stop.as_ps());
                     end = end.min(next.next_multiple_of(self.grain.as_ps()));
+                    // The next look may not be known yet.
+                    end = end.min(next_look(Time::from_ps(next)).as_ps() - 1);
                     if let Some((at, _)) = control {
                         end = end.min(at.as_ps() - 1);
                     }
@@ -133,7 +139,11 @@ impl Books {
         let finished = std::mem::take(&mut self.winds_up);
         self.now = self.stop;
         self.stop = self.until;
-        if finished { Pause::Finished } else { Pause::Until }
+        match (finished, self.stall.is_end) {
+            (true, _) => Pause::Finished,
+            (false, true) => Pause::Deadlock,
+            (false, false) => Pause::Until,
+        }
     }
 
     /// A job starts, a fault strikes or samples are taken: in all parts.
@@ -152,10 +162,11 @@ impl Books {
         if is_sample {
             self.report_losses(sims);
         }
-        for sim in sims.iter_mut() {
-            sim.net.now = at;
-            sim.do_control(index);
+        sims.iter_mut().for_each(|sim| sim.net.now = at);
+        if matches!(control, Control::Deadlocks) {
+            return self.look_for_deadlock(sims, at);
         }
+        sims.iter_mut().for_each(|sim| sim.do_control(index));
         self.meet(sims);
         if is_sample {
             self.keep_samples(sims, at);
@@ -166,6 +177,27 @@ impl Books {
         }
         self.records.others.events.append(&mut sims[0].records.events);
         sims.iter_mut().for_each(|sim| sim.records.events.clear());
+    }
+
+    /// Looks for a deadlock, as [`Sim::look_for_deadlock`] does.
+    fn look_for_deadlock(&mut self, sims: &mut Guards<'_>, now: Time) {
+        sims.iter_mut().for_each(|sim| sim.stall.pending = false);
+        let fabrics: Vec<_> = sims.iter().map(|sim| &sim.net.fabric).collect();
+        let of = &sims[0].part.as_ref().expect("a part").of;
+        let deadlock = Fabric::deadlock_of(&fabrics, |node| usize::from(of[node.0 as usize]));
+        let seen = Seen {
+            is_watched: deadlock.as_ref().is_some_and(|deadlock| sims[0].is_watched(deadlock)),
+            received: deadlock.as_ref().map_or(0, |_| sims.iter().map(|sim| sim.received_by_jobs()).sum()),
+            computes: sims.iter().any(|sim| sim.computes()),
+            deadlock,
+        };
+        if let Some(deadlock) = self.stall.see(now, seen) {
+            let place = sims[0].describe_cycle(&deadlock);
+            self.records.others.events.push((now, "pfc-deadlock", place));
+        }
+        if self.stall.is_end {
+            (self.until, self.stop) = (now, now);
+        }
     }
 
     fn keep_samples(&mut self, sims: &mut Guards<'_>, at: Time) {

@@ -12,25 +12,40 @@ use units::Time;
 impl Records {
     /// Adds what each part has sampled, in the order of a whole.
     pub(crate) fn add_samples(&mut self, samples: Vec<Records>) {
-        let first = [
-            self.ports.len(),
-            self.queues.len(),
-            self.pools.len(),
-            self.hosts.len(),
-            self.flow_samples.len(),
-        ];
+        let mut all = Records::default();
         for mut part in samples {
-            self.ports.append(&mut part.ports);
-            self.queues.append(&mut part.queues);
-            self.pools.append(&mut part.pools);
-            self.hosts.append(&mut part.hosts);
-            self.flow_samples.append(&mut part.flow_samples);
+            // Flows, tasks and events come by other ways, and no packets are captured.
+            let Records {
+                ports,
+                queues,
+                pauses,
+                pools,
+                flow_samples,
+                hosts,
+                flows: _,
+                tasks: _,
+                events: _,
+                packets: _,
+            } = &mut part;
+            all.ports.append(ports);
+            all.queues.append(queues);
+            all.pauses.append(pauses);
+            all.pools.append(pools);
+            all.flow_samples.append(flow_samples);
+            all.hosts.append(hosts);
         }
-        self.ports[first[0]..].sort_by_key(|(_, port, _)| *port);
-        self.queues[first[1]..].sort_by_key(|(_, port, class, _)| (*port, *class));
-        self.pools[first[2]..].sort_by_key(|(_, switch, _)| *switch);
-        self.hosts[first[3]..].sort_by_key(|(_, host, _)| *host);
-        self.flow_samples[first[4]..].sort_by_key(|(_, flow)| flow.flow);
+        all.ports.sort_by_key(|(_, port, _)| *port);
+        all.queues.sort_by_key(|(_, port, class, _)| (*port, *class));
+        all.pauses.sort_by_key(|(_, pause)| (pause.port, pause.class));
+        all.pools.sort_by_key(|(_, switch, _)| *switch);
+        all.flow_samples.sort_by_key(|(_, flow)| flow.flow);
+        all.hosts.sort_by_key(|(_, host, _)| *host);
+        self.ports.append(&mut all.ports);
+        self.queues.append(&mut all.queues);
+        self.pauses.append(&mut all.pauses);
+        self.pools.append(&mut all.pools);
+        self.flow_samples.append(&mut all.flow_samples);
+        self.hosts.append(&mut all.hosts);
     }
 }
 

@@ -5,10 +5,11 @@ use crate::endpoint::{Endpoint, Stage, endpoint};
 use crate::flow::Flow;
 use crate::parts::books::Books;
 use crate::parts::hall::Guards;
-use crate::parts::part::{Half, News, Place, UNKNOWN, UNNUMBERED};
+use crate::parts::part::{Half, News, Place, Told, UNKNOWN, UNNUMBERED};
 use crate::records::{FlowRecord, Outcome};
-use crate::run::Sim;
+use crate::run::{Control, Sim};
 use process::Payload;
+use std::cmp::Reverse;
 use std::sync::MutexGuard;
 use transport::tcp::Connection;
 use units::Time;
@@ -25,6 +26,7 @@ impl Books {
         self.number_flows(sims);
         self.pass_on(sims);
         self.end_flows(sims);
+        self.take_pauses(sims);
         for part in 0..sims.len() {
             let ended = std::mem::take(&mut news(&mut sims[part]).finished);
             ended.into_iter().for_each(|(at, job)| self.finish_process(at, job));
@@ -107,6 +109,20 @@ impl Books {
                     sims[home.0].free(home.1);
                 }
             }
+        }
+    }
+
+    /// Takes what watchdogs have found, and when to look for deadlocks.
+    fn take_pauses(&mut self, sims: &mut Guards<'_>) {
+        let mut told: Vec<(Place, Told)> =
+            sims.iter_mut().flat_map(|sim| std::mem::take(&mut news(sim).told)).collect();
+        told.sort_by_key(|(place, _)| *place);
+        self.records.others.events.extend(told.into_iter().map(|(_, told)| told));
+        let look = sims.iter_mut().filter_map(|sim| news(sim).look.take()).min();
+        if let Some(at) = look.filter(|_| !std::mem::replace(&mut self.stall.pending, true)) {
+            let controls = &mut sims[0].controls;
+            self.controls.push(Reverse((at, controls.len() as u32)));
+            controls.push(Control::Deadlocks);
         }
     }
 

@@ -110,7 +110,14 @@ pub(crate) struct News {
     pub finished: Vec<(Time, u32)>,
     /// When the flows were released that were recorded.
     pub released: Vec<Time>,
+    /// When deadlocks are to be looked for.
+    pub look: Option<Time>,
+    /// What watchdogs have found.
+    pub told: Vec<(Place, Told)>,
 }
+
+/// An event for the user: when, what, and where.
+pub(crate) type Told = (Time, &'static str, String);
 
 /// Where something belongs in the order of the model: time, event, process if the event concerns several.
 pub(crate) type Place = (Time, u32, u32);
@@ -134,13 +141,15 @@ impl Half {
 
 impl News {
     pub(crate) fn is_empty(&self) -> bool {
-        let News { opened, written, gone, ended, finished, released } = self;
+        let News { opened, written, gone, ended, finished, released, look, told } = self;
         opened.is_empty()
             && written.is_empty()
             && gone.is_empty()
             && ended.is_empty()
             && finished.is_empty()
             && released.is_empty()
+            && look.is_none()
+            && told.is_empty()
     }
 }
 
@@ -178,6 +187,11 @@ impl Part {
             self.turn.2 = self.turn.2.max(process);
         }
         self.turn
+    }
+
+    /// Has the user told of something that happens now.
+    pub(crate) fn tell(&mut self, told: Told) {
+        self.news.told.push((self.turn, told));
     }
 
     /// The slot in `part` is that of the flow that is here in `slot`.
@@ -267,6 +281,11 @@ impl Sim {
         let part = self.part.as_mut().expect("only parts have cut links");
         let to = usize::from(part.there[port.index()]);
         let (mail, other) = (&mut part.out[to], &mut part.others[to]);
+        if packet.is_pause() {
+            // It has neither route nor body.
+            mail.packets.push(Crossing { arrive: net.now + part.ahead, port, packet });
+            return;
+        }
         if let Some(extra) = packet.body.extra.checked_sub(1).and_then(|slot| net.extras.remove(slot)) {
             let job =
                 if let Extra::Datagram { pair, .. } = extra { self.pairs[pair as usize].job } else { 0 };
@@ -297,6 +316,10 @@ impl Sim {
         let part = self.part.as_ref().expect("a part");
         let routes = &part.others[from].routes;
         for Crossing { arrive, port, mut packet } in packets.drain(..) {
+            if packet.is_pause() {
+                self.net.fabric.take_over(port, arrive, &packet, &mut self.net.outside);
+                continue;
+            }
             // A packet that has come to its host has no route any more.
             packet.route = routes.get(packet.route.index()).copied().unwrap_or_default();
             if packet.body.to != DATAGRAM {
