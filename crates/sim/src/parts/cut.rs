@@ -22,8 +22,8 @@ const WORTH: u64 = 100;
 const PACKET_BITS: u64 = 8 * 1538;
 
 impl Sim {
-    /// Cuts the network into so many parts at most, if it can be cut: one with cells, fluid or captures can't.
-    /// No host may be emulated.
+    /// Cuts the network into so many parts at most, if it can be cut: one with cells, fluid or captures
+    /// can't. No host may be emulated.
     pub fn cut(&self, parts: usize) -> Option<Cut> {
         let graph = &self.graph;
         let of = assign(graph, parts.min(PARTS_MAX));
