@@ -66,7 +66,7 @@ impl RunFolder {
         &self.path
     }
 
-    /// All tables, empty, written in parts of 262,144 rows.
+    /// All tables, empty, written in parts of 131,072 rows.
     pub fn tables(&self) -> Tables {
         self.tables_in_parts_of(PART_ROWS)
     }

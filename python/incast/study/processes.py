@@ -59,13 +59,17 @@ def run(runs: Sequence[CellRun], out: Path, jobs: int, watch: Watch | None = Non
     waiting = [(number, each) for number, each in enumerate(runs) if not each.work.brief][::-1]
     idle: list[_Worker] = []
     active: dict[Connection, tuple[int, _Worker]] = {}
+
+    def begin() -> None:
+        while waiting and len(active) < jobs:
+            number, each = waiting.pop()
+            worker = _free(idle)
+            active[worker.connection] = number, worker
+            worker.begin(each, out / each.place)
+
     try:
-        while waiting or active:
-            while waiting and len(active) < jobs:
-                number, each = waiting.pop()
-                worker = _free(idle)
-                active[worker.connection] = number, worker
-                worker.begin(each, out / each.place)
+        begin()
+        while active:
             for ready in wait(list(active), timeout=_POLL_S):
                 assert isinstance(ready, Connection)
                 number, worker = active[ready]
@@ -73,6 +77,7 @@ def run(runs: Sequence[CellRun], out: Path, jobs: int, watch: Watch | None = Non
                 if isinstance(message, Ended):
                     del active[ready]
                     idle.append(worker)
+                    begin()  # The next one runs while somebody looks at this one.
                     yield replace(message, number=number)
                 elif watch:
                     watch(number, message)
@@ -139,6 +144,7 @@ def _work(connection: Connection) -> None:
         except BrokenPipeError:  # the parent was killed: nobody waits for this run
             os._exit(1)
 
+    settled = False
     while True:
         try:
             run, place = connection.recv()
@@ -146,6 +152,11 @@ def _work(connection: Connection) -> None:
             return
         with suppress(BrokenPipeError):  # nobody waits for it any more
             connection.send(run_one(run, place, tell))
+        if not settled:
+            # What it has loaded stays. To look for garbage there takes as long as a small run.
+            gc.collect()
+            gc.freeze()
+            settled = True
 
 
 def tell_nobody(_: int, __: Mapping[str, Any]) -> None:
