@@ -30,6 +30,18 @@ pub struct Flow<H = HostId> {
 }
 
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+/// What each character is worth as a digit.
+const VALUES: [u8; 256] = {
+    let mut values = [NONE; 256];
+    let mut value = 0;
+    while value < DIGITS.len() {
+        values[DIGITS[value] as usize] = value as u8;
+        value += 1;
+    }
+    values
+};
+/// Of a character that is no digit.
+const NONE: u8 = u8::MAX;
 /// Set in all digits of a number but the last.
 const MORE: u64 = 32;
 
@@ -133,14 +145,10 @@ fn write(text: &mut String, mut value: u64) {
 fn read(text: &[u8]) -> Option<(u64, usize)> {
     let mut value = 0u64;
     for (index, digit) in text.iter().enumerate() {
-        let digit = u64::from(match digit {
-            b'A'..=b'Z' => digit - b'A',
-            b'a'..=b'z' => digit - b'a' + 26,
-            b'0'..=b'9' => digit - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            _ => return None,
-        });
+        let digit = u64::from(VALUES[usize::from(*digit)]);
+        if digit == u64::from(NONE) {
+            return None;
+        }
         let part = digit % MORE;
         let shift = 5 * index as u32;
         // 64 bits: twelve whole digits, and four bits of the last.
