@@ -171,7 +171,7 @@ pub fn write(
     }
     reported.flows(0, &mut tables)?;
     for MemberReport { report, .. } in reports {
-        reported.tasks(report, 0, &mut tables)?;
+        reported.tasks(report, &mut tables)?;
         reported.datagrams(report, &mut tables)?;
         tables.hosts.push(host(&hosts, report, crashes.get(&report.host).copied().unwrap_or_default()))?;
     }

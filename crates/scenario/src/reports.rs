@@ -164,12 +164,12 @@ impl<'a> Reported<'a> {
         }
     }
 
-    /// The tasks of a host, numbered from `first` on.
-    pub(crate) fn tasks(&self, report: &Report, first: u64, tables: &mut Tables) -> Result<(), Error> {
+    /// The tasks of a host.
+    pub(crate) fn tasks(&self, report: &Report, tables: &mut Tables) -> Result<(), Error> {
         for task in &report.tasks {
             let outcome = if task.end_ps.is_some() { TaskOutcome::Finished } else { TaskOutcome::Unfinished };
             tables.tasks.push(rows::Task {
-                task: first + task.task,
+                task: task.task,
                 job: &self.jobs[task.job as usize].name,
                 host: &self.hosts[report.host as usize],
                 kind: &task.kind,

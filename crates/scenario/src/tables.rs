@@ -32,9 +32,8 @@ pub(crate) struct Writer<'a> {
     /// Of each job.
     shown: AllShown,
     away: Away,
-    /// Flows and tasks of the simulator so far.
+    /// Flows of the simulator so far.
     flows: u64,
-    tasks: u64,
 }
 
 impl<'a> Writer<'a> {
@@ -68,7 +67,6 @@ impl<'a> Writer<'a> {
             shown,
             away,
             flows: 0,
-            tasks: 0,
         })
     }
 
@@ -195,7 +193,6 @@ impl<'a> Writer<'a> {
     }
 
     fn task(&mut self, task: &TaskRecord) -> Result<(), Error> {
-        self.tasks = self.tasks.max(task.task + 1);
         self.tables.tasks.push(rows::Task {
             task: task.task,
             job: &self.jobs[task.job as usize].name,
@@ -270,7 +267,7 @@ impl<'a> Writer<'a> {
         }
         reported.flows(self.flows, tables)?;
         for MemberReport { report, .. } in reports {
-            reported.tasks(report, self.tasks, tables)?;
+            reported.tasks(report, tables)?;
             reported.datagrams(report, tables)?;
         }
         for host in 0..self.hosts.len() as u32 {
