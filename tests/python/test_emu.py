@@ -423,6 +423,22 @@ def test_moderated_interrupts_hand_over_more_at_once(tmp_path: Path) -> None:
 
 
 @built
+def test_what_the_receive_ring_has_no_room_for_is_lost(tmp_path: Path) -> None:
+    jobs = (
+        "name: server, hosts: host1, command: iperf3 -s, done: started",
+        "name: client, hosts: host0, start: 10ms, command: iperf3 -c 10.0.0.2 -n 1M --json",
+    )
+    for ring, is_lossy in ((8, False), (2, True)):
+        code, said, out = run(tmp_path, *jobs, moderation=f"50us, receive_ring: {ring}")
+        assert code == 0, said
+        ended = json.loads((out / "guests" / "host0" / "client.out").read_text())["end"]
+        lost = dict(
+            pl.read_parquet(out / "hosts").select(pl.col("host").cast(pl.String), "drops_no_port").rows()
+        )
+        assert (ended["sum_sent"]["retransmits"] > 0) == (lost["host1"] > 0) == is_lossy
+
+
+@built
 def test_computing_takes_time_where_a_processor_has_a_speed(tmp_path: Path) -> None:
     """A tenth of the speed, ten times as long; the answer to a ping waits for a processor that computes."""
     compute = "date +%s%N; sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done'; date +%s%N"

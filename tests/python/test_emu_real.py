@@ -417,6 +417,7 @@ def test_a_program_that_is_none_fails_the_run_and_its_resultcan_be_replaced(
     [
         ("host.kernel.cpu_rate=0.5", "the processor is this machine's"),
         ("host.kernel.moderation=20us", "no network card interrupts"),
+        ("host.kernel.receive_ring=64", "there is no network card"),
         ("host.kernel.emulated=true", "incast run --live"),
         ("host.kernel.tso=true", "the kernel cuts segments"),
         ("clock.scale=0.5", "greater than or equal to 1"),

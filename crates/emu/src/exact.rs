@@ -31,6 +31,8 @@ struct Seat {
     wants: [bool; 2],
     /// Its card interrupts no sooner.
     quiet_until: u64,
+    /// Packets that its card has given it since it was interrupted for some last.
+    in_ring: u32,
     /// The chain that is leaving, and what is left of it.
     chain: Option<Taken>,
     /// A packet of it is leaving; when it will have left, if that is known.
@@ -195,6 +197,7 @@ impl Exact {
             received: VecDeque::new(),
             wants: [false; 2],
             quiet_until: 0,
+            in_ring: 0,
             chain: None,
             leaving: None,
         };
@@ -261,7 +264,10 @@ impl Exact {
         while let Some((_, packet)) = seat.received.pop_front_if(|(at, _)| *at <= now) {
             came = true;
             // Without room it is lost, as at any network card.
-            if !device.deliver(&packet).map_err(|wrong| damaged(&seat.guest.name, wrong))? {
+            let is_room = seat.in_ring < seat.guest.card.receive_ring;
+            if is_room && device.deliver(&packet).map_err(|wrong| damaged(&seat.guest.name, wrong))? {
+                seat.in_ring += 1;
+            } else {
                 sim.refuse_raw(host);
             }
         }
@@ -284,6 +290,9 @@ impl Exact {
         }
         seat.quiet_until = now + seat.guest.card.moderation;
         let [came, left] = std::mem::take(&mut seat.wants);
+        if came {
+            seat.in_ring = 0;
+        }
         for received in [came.then_some(true), left.then_some(false)].into_iter().flatten() {
             let due = self.seat(host).guest.interrupt(now, received)?;
             match due {

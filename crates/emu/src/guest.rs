@@ -55,6 +55,8 @@ pub struct Card {
     pub mtu: u16,
     /// Nanoseconds between two interrupts, at least.
     pub moderation: u64,
+    /// Packets that it keeps between two interrupts at most.
+    pub receive_ring: u32,
     /// It cuts segments, and fills in checksums.
     pub offloads: bool,
 }

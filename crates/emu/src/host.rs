@@ -30,6 +30,8 @@ pub struct Host {
     pub memory: u32,
     /// Time between two interrupts of its network card, at least.
     pub moderation: Time,
+    /// Packets that its network card keeps between two interrupts at most.
+    pub receive_ring: u32,
     /// TCP hands its network card several segments at a time.
     pub gso: bool,
     /// The network card cuts segments itself.
@@ -130,6 +132,7 @@ impl Host {
             mac: [2, 0, 0, high, mid, low],
             mtu: self.mtu,
             moderation: self.moderation.as_ps().div_ceil(1000),
+            receive_ring: self.receive_ring,
             offloads: self.tso,
         }
     }

@@ -77,6 +77,7 @@ pub fn host(id: HostId, name: &str, config: &HostConfig, registered: &[Registere
         name: name.to_owned(),
         mtu: config.mtu.min(u32::from(u16::MAX)) as u16,
         moderation: kernel.moderation,
+        receive_ring: kernel.receive_ring,
         gso: kernel.gso,
         tso: kernel.tso,
         cpu_rate: kernel.cpu_rate,

@@ -45,6 +45,9 @@ pub struct Kernel {
     pub memory: u64,
     /// The network card interrupts no sooner than this after the last time.
     pub moderation: Time,
+    /// Packets that the network card keeps between two interrupts at most.
+    #[serde(default = "receive_ring")]
+    pub receive_ring: u32,
     /// TCP hands its network card several segments at a time.
     pub gso: bool,
     /// The network card cuts them (TCP segmentation offload).
@@ -60,6 +63,11 @@ pub struct Kernel {
     pub sysctl: BTreeMap<String, String>,
 }
 
+/// The greatest ring of the kernel's driver.
+fn receive_ring() -> u32 {
+    256
+}
+
 fn patience() -> Time {
     Time::from_secs(60)
 }
@@ -71,6 +79,7 @@ impl Default for Kernel {
             emulated: false,
             memory: 64 << 20,
             moderation: Time::ZERO,
+            receive_ring: receive_ring(),
             gso: true,
             tso: false,
             cpu_rate: None,
@@ -138,7 +147,12 @@ impl HostConfig {
         };
         short("packet_cost", self.packet_cost)?;
         short("time_slice", self.time_slice)?;
-        short("moderation", self.kernel.moderation).map_err(|problem| problem.within("kernel"))
+        let kernel = |problem: Problem| problem.within("kernel");
+        short("moderation", self.kernel.moderation).map_err(kernel)?;
+        match self.kernel.receive_ring {
+            packets if (1..=receive_ring()).contains(&packets) => Ok(()),
+            packets => Err(kernel(Problem::new("receive_ring", format!("{packets}: 1 to 256 are allowed")))),
+        }
     }
 
     /// Sets the largest segment that fits the MTU with the options that every segment carries.

@@ -174,6 +174,8 @@ class Kernel(Model):
     """Its memory."""
     moderation: Time = "0s"
     """Interrupt moderation: the network card interrupts no sooner than this after the last time."""
+    receive_ring: Annotated[int, Field(ge=1, le=256)] = 256
+    """Packets that the network card keeps for the kernel between two interrupts; more are lost."""
     gso: bool = True
     """TCP waits for room for several segments and hands them over together (generic segmentation offload), as
     on most hosts; false: one by one, as simulated hosts do."""

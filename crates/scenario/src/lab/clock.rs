@@ -63,5 +63,8 @@ fn of_guests(kernel: &Kernel) -> Option<Problem> {
     if kernel.moderation != Time::ZERO {
         return refuse("moderation", &format!("{real} no network card interrupts: leave it away"));
     }
+    if kernel.receive_ring != Kernel::default().receive_ring {
+        return refuse("receive_ring", &format!("{real} there is no network card: leave it away"));
+    }
     kernel.tso.then(|| Problem::new("tso", format!("{real} the kernel cuts segments: leave it away")))
 }
