@@ -49,6 +49,7 @@ class Host:
     probe_slack: int = 0
     ack_train: bool = False
     htcp_rtt_scaling: bool = False
+    packet_jitter: int = 0
     #: Run on Linux itself, in virtual time.
     emulated: bool = False
     #: There its segments leave in batches.
@@ -221,6 +222,7 @@ def host_rule(host: Host) -> dict[str, Any]:
     return {
         "mtu": host.mtu,
         "nic_queue": host.nic_queue,
+        "packet_jitter": host.packet_jitter,
         "cores": 1,
         "disk": 100 * GIGABIT,
         "tcp": {

@@ -62,7 +62,7 @@ switch_overrides:
     class_queues: {1: {kind: tail-drop}, 2: {kind: codel}}
     scheduler: {kind: ets, strict: [7], weights: {1: 3}}
   - {match: spine0, buffer: {kind: voq}}
-host: {packet_cost: 1us, time_slice: 1ms, tcp: {rto_min: [1ms, 2ms]}}
+host: {packet_cost: 1us, packet_jitter: 1us, time_slice: 1ms, tcp: {rto_min: [1ms, 2ms]}}
 host_overrides:
   - {match: "host[0-1]", tcp: {congestion: dctcp}}
   - {match: host2, tcp: {congestion: reno, ecn: off, sack: false}}

@@ -45,6 +45,7 @@ def test_a_run_says_how_much_was_skipped(tmp_path: Path) -> None:
     [
         ("measure: {capture: [switch0:host1]}", "captures"),
         ("host: {packet_cost: 1us}", "packets that take time at hosts"),
+        ("host: {packet_jitter: 1us}", "packets that take time at hosts"),
         ("switch: {buffer: {kind: cells}}\nhost: {mtu: 1500B}", "switches of cells"),
         ("switch: {buffer: {kind: shared}, scheduler: {kind: ets}, pfc: {classes: [0]}}", "PFC"),
     ],

@@ -24,6 +24,9 @@ pub struct HostConfig {
     /// What a packet that comes takes of a core before its transport or process has it.
     #[serde(default)]
     pub packet_cost: Time,
+    /// A random time up to this is added to it, for each packet.
+    #[serde(default)]
+    pub packet_jitter: Time,
     /// Zero: packets go ahead of computations. Otherwise they wait, while all cores compute, for the end of a
     /// time slice of this length.
     #[serde(default)]
@@ -107,6 +110,7 @@ impl Default for HostConfig {
             cores: 8,
             disk: Rate::from_gbps(16),
             packet_cost: Time::ZERO,
+            packet_jitter: Time::ZERO,
             time_slice: Time::ZERO,
             kernel: Kernel::default(),
             tcp: Arc::default(),
@@ -146,6 +150,7 @@ impl HostConfig {
             _ => Ok(()),
         };
         short("packet_cost", self.packet_cost)?;
+        short("packet_jitter", self.packet_jitter)?;
         short("time_slice", self.time_slice)?;
         let kernel = |problem: Problem| problem.within("kernel");
         short("moderation", self.kernel.moderation).map_err(kernel)?;

@@ -4,6 +4,8 @@ use crate::config::HostConfig;
 use crate::received::Received;
 use crate::records::HostDrops;
 use fabric::PortId;
+use process::rng;
+use rand_pcg::Pcg64;
 use std::collections::VecDeque;
 use units::{Bytes, Rate, Time};
 
@@ -27,6 +29,8 @@ pub(crate) struct Host {
     /// Since then all cores have computed, if they do now.
     pub busy_since: Time,
     pub received: Received,
+    /// What draws how long a packet takes, if that differs.
+    pub chance: Option<Box<Pcg64>>,
     pub disk_free: Time,
     /// Speed of cores and disk in millionths of normal.
     pub speed: u64,
@@ -114,7 +118,15 @@ impl Totals {
 pub(crate) const NORMAL: u64 = 1_000_000;
 
 impl Host {
-    pub(crate) fn new(config: HostConfig, first_port: PortId, nics: Vec<Nic>) -> Host {
+    /// The host `name` of a run with `seed`.
+    pub(crate) fn new(
+        (name, seed): (&str, u64),
+        config: HostConfig,
+        first_port: PortId,
+        nics: Vec<Nic>,
+    ) -> Host {
+        let draws = config.packet_jitter != Time::ZERO;
+        let chance = draws.then(|| Box::new(rng::stream(seed, &format!("packets of {name}"))));
         Host {
             up: true,
             life: 0,
@@ -126,6 +138,7 @@ impl Host {
             cores: vec![Time::ZERO; config.cores.max(1) as usize],
             busy_since: Time::ZERO,
             received: Received::default(),
+            chance,
             disk_free: Time::ZERO,
             speed: NORMAL,
             core_busy: Time::ZERO,

@@ -1,9 +1,9 @@
 //! What a packet takes at the host that it comes to, before its transport or process has it.
 //!
-//! One packet after the other, each for [`HostConfig::packet_cost`], of a core that computations would have
-//! had next. Packets go ahead of computations, as interrupts do; or, with a [`HostConfig::time_slice`], they
-//! wait for the end of the slice under way while all cores compute. What is sent takes nothing, and neither
-//! takes what its size would add.
+//! One packet after the other, each for [`HostConfig::packet_cost`] and a random part of
+//! [`HostConfig::packet_jitter`], of a core that computations would have had next. Packets go ahead of
+//! computations, as interrupts do; or, with a [`HostConfig::time_slice`], they wait for the end of the slice
+//! under way while all cores compute. What is sent takes nothing, and neither takes what its size would add.
 
 use crate::body::{Body, DATAGRAM, Extra};
 use crate::config::HostConfig;
@@ -11,12 +11,13 @@ use crate::host::{Host, NORMAL};
 use crate::key::Kind;
 use crate::run::Sim;
 use fabric::{Delivery, Packet};
+use rand::RngExt;
 use units::Time;
 
 impl HostConfig {
     /// Whether packets may have to wait at the host.
     pub(crate) fn delays_packets(&self) -> bool {
-        self.packet_cost != Time::ZERO || self.time_slice != Time::ZERO
+        [self.packet_cost, self.packet_jitter, self.time_slice].iter().any(|time| *time != Time::ZERO)
     }
 }
 
@@ -24,7 +25,9 @@ impl Host {
     /// Gives a packet that comes `now` its time; when it will be over.
     fn receive(&mut self, now: Time) -> Time {
         let begin = now.max(self.received.free).max(self.end_of_slice(now));
-        let cost = self.config.packet_cost.mul_div(NORMAL, self.speed);
+        let jitter = self.config.packet_jitter.as_ps();
+        let chance = self.chance.as_mut().map_or(0, |chance| chance.random_range(0..=jitter));
+        let cost = (self.config.packet_cost + Time::from_ps(chance)).mul_div(NORMAL, self.speed);
         let end = begin.saturating_add(cost);
         let core = self.cores.iter_mut().min().expect("a host has a core");
         *core = (*core).max(begin).saturating_add(cost);

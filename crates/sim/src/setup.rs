@@ -67,7 +67,7 @@ impl Sim {
             if let Some(before) = states.last() {
                 config.share(&before.config);
             }
-            states.push(Host::new(config, first, nics));
+            states.push(Host::new((graph.name(node), seed), config, first, nics));
         }
         let packets_wait = states.iter().any(|host| host.config.delays_packets());
         let mut sim = Sim {

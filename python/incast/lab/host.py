@@ -221,6 +221,9 @@ class Host(Model):
     """Disk rate, reads and writes together."""
     packet_cost: Time = "0s"
     """Core time per received packet, before its connection or process gets it; one after the other."""
+    packet_jitter: Time = "0s"
+    """A random time up to this is added for each packet. So the same packets are not always last in a queue:
+    the hosts of one kernel differ by up to a microsecond."""
     time_slice: Time = "0s"
     """While all cores compute, packets wait for the end of a time slice of this length; 0s: they take
     precedence."""
@@ -229,7 +232,7 @@ class Host(Model):
     kernel: Kernel = Kernel()
     """Settings of its kernel, where it is emulated."""
 
-    _short = field_validator("packet_cost", "time_slice")(_at_most_a_second)
+    _short = field_validator("packet_cost", "packet_jitter", "time_slice")(_at_most_a_second)
 
 
 class HostOverride(Override):

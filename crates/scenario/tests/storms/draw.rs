@@ -140,7 +140,7 @@ fn host(draws: &mut Pcg64) -> Value {
     let (least, buffer) = (us(draws.random_range(1000..50_000)), draws.random_range(20_000..6_000_000_u64));
     let rto_min =
         if draws.random_bool(0.2) { json!({"uniform": [least, 2 * least]}) } else { json!({"fixed": least}) };
-    json!({
+    let mut host = json!({
         "mtu": one_of(draws, &[1500, 1500, 1500, 9000, 576]),
         "nic_queue": draws.random_range(3000..100_000),
         "cores": draws.random_range(1..5), "disk": 4000 * MEGABIT,
@@ -159,7 +159,9 @@ fn host(draws: &mut Pcg64) -> Value {
             "send_buffer": draws.random_range(20_000..4_000_000),
             "dctcp_shift": 4, "htcp_rtt_scaling": draws.random_bool(0.5)
         }
-    })
+    });
+    host["packet_jitter"] = json!(host["packet_cost"].as_u64().expect("a time") / 4);
+    host
 }
 
 /// Any switch but those of cells and with PFC. Where fluid flows, ports have one queue.

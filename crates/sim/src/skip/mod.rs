@@ -51,7 +51,7 @@ impl Sim {
     /// What does not go with it.
     pub fn skip_steady_states(&mut self) -> Result<(), &'static str> {
         if self.packets_wait {
-            return Err("packets that take time at hosts (packet_cost, time_slice)");
+            return Err("packets that take time at hosts (packet_cost, packet_jitter, time_slice)");
         }
         if !self.captures.is_empty() {
             return Err("captures");

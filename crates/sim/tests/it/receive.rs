@@ -83,6 +83,19 @@ proptest! {
     }
 
     #[test]
+    fn each_for_a_part_of_the_jitter_more(sent in times(), cost in 0..50u64, jitter in 1..200u64) {
+        let (cost, jitter) = (Time::from_us(cost), Time::from_us(jitter));
+        let came = datagrams(&told(&cluster(), None, &sent));
+        let costly = Cluster { packet_cost: cost, packet_jitter: jitter, ..cluster() };
+        let ended = datagrams(&told(&costly, None, &sent));
+        let begun = came.iter().zip([Time::ZERO].iter().chain(&ended)).map(|(came, before)| *came.max(before));
+        let took: Vec<Time> = ended.iter().zip(begun).map(|(end, begin)| *end - begin).collect();
+        prop_assert!(took.iter().all(|took| (cost..=cost + jitter).contains(took)), "{took:?}");
+        prop_assert!(took.len() < 2 || took.windows(2).any(|pair| pair[0] != pair[1]), "{took:?}");
+        prop_assert_eq!(datagrams(&told(&costly, None, &sent)), ended);
+    }
+
+    #[test]
     fn behind_the_slice_under_way(sent in times(), cost in 0..50u64, slice in 1..400u64, work in 1..1500u64) {
         let (cost, slice, work) = (Time::from_us(cost), Time::from_us(slice), Time::from_us(work));
         let came = datagrams(&told(&cluster(), None, &sent));

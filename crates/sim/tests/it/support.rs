@@ -20,6 +20,7 @@ pub struct Cluster {
     pub mtu: u32,
     pub cores: u32,
     pub packet_cost: Time,
+    pub packet_jitter: Time,
     pub time_slice: Time,
     pub tcp: tcp::Config,
     pub switch: SwitchConfig,
@@ -38,6 +39,7 @@ impl Cluster {
             mtu: 1500,
             cores: 2,
             packet_cost: Time::ZERO,
+            packet_jitter: Time::ZERO,
             time_slice: Time::ZERO,
             tcp: tcp::Config::default(),
             switch,
@@ -69,6 +71,7 @@ impl Cluster {
             cores: self.cores,
             disk: Rate::from_gbps(4),
             packet_cost: self.packet_cost,
+            packet_jitter: self.packet_jitter,
             time_slice: self.time_slice,
             tcp: self.tcp.clone().into(),
             ..HostConfig::default()
