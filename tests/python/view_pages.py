@@ -14,13 +14,16 @@ SHOWN_MS = 30_000
 
 
 def opened(browser: Any, address: str, width: int, scheme: str) -> tuple[Any, list[str]]:
-    """The page with a run on it, and what it logged."""
+    """The page with a run on it, and what it logged. At its beginning a run may have nothing to list."""
     page = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme).new_page()
     logged: list[str] = []
     page.on("console", lambda message: logged.append(message.text))
     page.on("pageerror", lambda error: logged.append(str(error)))
     page.goto(address)
-    page.locator("table tbody tr").first.wait_for()
+    deadline = time.monotonic() + SHOWN_MS / 1000
+    while not page.evaluate("performance.getEntriesByName('incast-samples').length"):
+        assert time.monotonic() < deadline, page.locator("body").inner_text()
+        page.wait_for_timeout(50)
     return page, logged
 
 
