@@ -125,6 +125,16 @@ def test_a_parquet_file_with_other_columns_is_refused(tmp_path: Path, at: list[A
     assert (problem.file, problem.path) == (str(tmp_path / "f.parquet"), "jobs[0].trace")
 
 
+@pytest.mark.parametrize("lines", [["x" * 200_000, "1"], ["at,from,to,size", "1us," + "x" * 200_000]])
+def test_a_cell_that_is_too_long_is_refused_with_its_line(tmp_path: Path, lines: list[str]) -> None:
+    (tmp_path / "f.csv").write_text("\n".join(lines))
+    (problem,) = refused(tmp_path, replay("f.csv"))
+    assert (problem.line, "field larger than field limit" in problem.message) == (
+        lines.index(max(lines, key=len)) + 1,
+        True,
+    )
+
+
 def test_only_the_first_entries(tmp_path: Path) -> None:
     rows = "".join(f"{n}us,host0,host1,1B\n" for n in range(10))
     (tmp_path / "f.csv").write_text("at,from,to,size\n" + rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TextIO
 
@@ -54,23 +55,19 @@ def open_table(path: Path) -> Table:
 class _Csv:
     def __init__(self, path: Path) -> None:
         self._path = path
-        with self._open() as file:
-            self.columns = next(csv.reader(file), [])
+        with self._open() as file, _lines_named(reader := csv.reader(file)):
+            self.columns = next(reader, [])
         names = [name.strip() for name in self.columns]
         if twice := next((name for name in names if names.count(name) > 1), None):
             raise ValueError(f"the column {twice!r} is there {names.count(twice)} times")
 
     def parts(self, columns: list[str]) -> Iterator[Part]:
         places = [self.columns.index(name) for name in columns]
-        with self._open() as file:
-            reader = csv.reader(file)
+        with self._open() as file, _lines_named(reader := csv.reader(file)):
             next(reader)
-            try:
-                while rows := self._rows(reader):
-                    cells = list(zip(*rows.values(), strict=True))
-                    yield Part([cells[place] for place in places], list(rows))
-            except csv.Error as error:
-                raise TableError(str(error), reader.line_num) from None
+            while rows := self._rows(reader):
+                cells = list(zip(*rows.values(), strict=True))
+                yield Part([cells[place] for place in places], list(rows))
 
     def _rows(self, reader: Reader) -> dict[int, list[str]]:
         """The next rows by their lines, without empty ones; cells that lack at the end are empty."""
@@ -91,6 +88,15 @@ class _Csv:
 
     def _open(self) -> TextIO:
         return self._path.open(encoding="utf-8-sig", newline="")
+
+
+@contextmanager
+def _lines_named(reader: Reader) -> Iterator[None]:
+    """What is wrong with a line is said with its number."""
+    try:
+        yield
+    except csv.Error as error:
+        raise TableError(str(error), reader.line_num) from None
 
 
 class _Parquet:
