@@ -131,11 +131,7 @@ struct Boards {
 
 impl Shown for Boards {
     fn gather(&mut self) -> Option<Time> {
-        self.samples.add(self.nodes.iter().enumerate().flat_map(|(number, (_, board, _))| {
-            let samples = board.take_samples().into_iter();
-            samples.map(move |sample| (sample.time, number, sample))
-        }));
-        self.samples.first_at()
+        self.samples.add(self.nodes.iter().map(|(_, board, _)| board.take_samples()), |sample| sample.time)
     }
 
     fn write_first(&mut self, out: &mut Out<'_>) -> Result<Option<Time>, Error> {

@@ -293,11 +293,7 @@ struct Programs {
 
 impl Shown for Programs {
     fn gather(&mut self) -> Option<Time> {
-        self.faults.add(self.all.iter().enumerate().flat_map(|(number, program)| {
-            let faults = program.board.take_faults().into_iter();
-            faults.map(move |fault| (fault.end, number, fault))
-        }));
-        self.faults.first_at()
+        self.faults.add(self.all.iter().map(|program| program.board.take_faults()), |fault| fault.end)
     }
 
     fn write_first(&mut self, out: &mut Out<'_>) -> Result<Option<Time>, Error> {

@@ -155,10 +155,18 @@ impl<T> Default for Gathered<T> {
 }
 
 impl<T> Gathered<T> {
-    /// Adds more, of which each process has measured the later after the earlier.
-    pub(super) fn add(&mut self, more: impl IntoIterator<Item = (Time, usize, T)>) {
-        self.0.extend(more);
+    /// Adds what each process has measured, the earlier before the later; `at` says when. Answers when the
+    /// first of all was measured.
+    pub(super) fn add(
+        &mut self,
+        more: impl Iterator<Item = Vec<T>>,
+        at: impl Fn(&T) -> Time,
+    ) -> Option<Time> {
+        for (process, measured) in more.enumerate() {
+            self.0.extend(measured.into_iter().map(|one| (at(&one), process, one)));
+        }
         self.0.make_contiguous().sort_by_key(|(at, process, _)| (*at, *process));
+        self.first_at()
     }
 
     /// When the first was.

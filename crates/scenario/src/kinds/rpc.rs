@@ -56,11 +56,8 @@ impl Clients {
 
 impl Shown for Clients {
     fn gather(&mut self) -> Option<Time> {
-        self.ended.add(self.boards.iter().enumerate().flat_map(|(number, (_, board))| {
-            let ended = board.take_ended().into_iter();
-            ended.map(move |call| (call.end.expect("it has ended"), number, call))
-        }));
-        self.ended.first_at()
+        let end = |call: &Call| call.end.expect("it has ended");
+        self.ended.add(self.boards.iter().map(|(_, board)| board.take_ended()), end)
     }
 
     fn write_first(&mut self, out: &mut Out<'_>) -> Result<Option<Time>, Error> {

@@ -273,11 +273,7 @@ struct Servers {
 
 impl Shown for Servers {
     fn gather(&mut self) -> Option<Time> {
-        self.samples.add(self.all.iter().enumerate().flat_map(|(number, server)| {
-            let samples = server.board.take_samples().into_iter();
-            samples.map(move |sample| (sample.time, number, sample))
-        }));
-        self.samples.first_at()
+        self.samples.add(self.all.iter().map(|server| server.board.take_samples()), |sample| sample.time)
     }
 
     fn write_first(&mut self, out: &mut Out<'_>) -> Result<Option<Time>, Error> {
