@@ -69,8 +69,8 @@ def port(key_file: Path) -> Iterator[int]:
         yield found
 
 
-def there(port: int, local: int, page: int = 4096, prefetch: int = 0) -> Memory:
-    return Memory(local, 0, 0, page, prefetch, server=MemoryServer("127.0.0.1", port, KEY.encode(), 20_000))
+def there(port: int, local: int, page: int = 4096, read_ahead: int = 0) -> Memory:
+    return Memory(local, 0, 0, page, read_ahead, server=MemoryServer("127.0.0.1", port, KEY.encode(), 20_000))
 
 
 def python(code: str, memory: Memory) -> Outcome:
@@ -86,7 +86,7 @@ def plain() -> bytes:
 @pytest.mark.parametrize(
     "memory",
     [
-        Memory(3000 * 4096, 1_000_000, 10**11, prefetch=7, pages_a_request=8),
+        Memory(3000 * 4096, 1_000_000, 10**11, read_ahead=7, pages_a_request=8),
         Memory(300 << 16, 1_000_000, 10**11, 65536, policy="lru"),
         Memory(24 << 21, 1_000_000, 10**11, 2 << 20),
     ],
@@ -102,17 +102,19 @@ def test_what_a_program_sees_is_what_it_wrote(
 
 
 @pytest.mark.parametrize("codec", CODECS)
-@pytest.mark.parametrize(("pages", "page", "prefetch"), [(3000, 4096, 7), (300, 65536, 0), (24, 2 << 20, 1)])
+@pytest.mark.parametrize(
+    ("pages", "page", "read_ahead"), [(3000, 4096, 7), (300, 65536, 0), (24, 2 << 20, 1)]
+)
 def test_a_server_gives_it_back(
     port: int,
     codec: str,
     pages: int,
     page: int,
-    prefetch: int,
+    read_ahead: int,
     plain: bytes,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    memory = replace(there(port, pages * page, page, prefetch), compress=codec)
+    memory = replace(there(port, pages * page, page, read_ahead), compress=codec)
     outcome = run([sys.executable, str(STRESS), "1"], memory)
     said = capfd.readouterr()
     assert outcome.exit_code == 0, said.err

@@ -146,12 +146,12 @@ def test_what_has_ended_is_not_run_again(machine: Machine, tmp_path: Path) -> No
 def test_pages_are_exchanged_as_asked_in_all_runs_but_the_traced_one(
     machine: Machine, tmp_path: Path
 ) -> None:
-    memory = Memory(ALL, 0, 0, prefetch=3, pages_a_request=4, policy="lru")
+    memory = Memory(ALL, 0, 0, read_ahead=3, pages_a_request=4, policy="lru")
     grid = MeasuredGrid.open(replace(REQUEST, memory=memory), tmp_path)
     grid.measure()
     assert {each.policy for each in machine.ran} == {"lru"}
-    assert {each.prefetch for each in machine.ran if each.trace} == {0}
-    assert {each.prefetch for each in machine.ran if not each.trace} == {3}
+    assert {each.read_ahead for each in machine.ran if each.trace} == {0}
+    assert {each.read_ahead for each in machine.ran if not each.trace} == {3}
     with pytest.raises(OutputExistsError):
         MeasuredGrid.open(REQUEST, tmp_path)
 

@@ -41,8 +41,8 @@ def _allowed() -> None:
     remote_memory_or_skip()
 
 
-def memory(pages: int, page: int = 4096, prefetch: int = 0, pages_a_request: int = 1) -> Memory:
-    return Memory(pages * page, 1_000_000, 100 * 10**9, page, prefetch, pages_a_request)
+def memory(pages: int, page: int = 4096, read_ahead: int = 0, pages_a_request: int = 1) -> Memory:
+    return Memory(pages * page, 1_000_000, 100 * 10**9, page, read_ahead, pages_a_request)
 
 
 def python(code: str, with_: Memory) -> Outcome:
@@ -58,11 +58,11 @@ def plain() -> bytes:
     ("pages", "page", "more"),
     [
         (1500, 4096, {}),
-        (3000, 4096, {"prefetch": 7, "pages_a_request": 8}),
+        (3000, 4096, {"read_ahead": 7, "pages_a_request": 8}),
         (300, 65536, {}),
         (16, 2 << 20, {}),
         (3000, 4096, {"policy": "lru"}),
-        (3000, 4096, {"policy": "clock", "prefetch": 3}),
+        (3000, 4096, {"policy": "clock", "read_ahead": 3}),
         (300, 65536, {"policy": "lru"}),
     ],
 )
@@ -177,8 +177,8 @@ def test_where_all_fits_nothing_is_remote() -> None:
     assert outcome.asked_bytes > 500_000
 
 
-def test_prefetching_makes_fewer_faults() -> None:
-    faults, sent = more(" += 1", prefetch=7, pages_a_request=8)
+def test_reading_ahead_makes_fewer_faults() -> None:
+    faults, sent = more(" += 1", read_ahead=7, pages_a_request=8)
     assert 700 <= faults < 1100
     assert sent > 5000
 

@@ -66,11 +66,11 @@ def plain() -> bytes:
     ("pages", "page", "more"),
     [
         (3000, 4096, {}),
-        (3000, 4096, {"prefetch": 7}),
+        (3000, 4096, {"read_ahead": 7}),
         (300, 65536, {}),
-        (24, 2 << 20, {"prefetch": 1}),
+        (24, 2 << 20, {"read_ahead": 1}),
         (3000, 4096, {"policy": "clock"}),
-        (3000, 4096, {"policy": "lru", "prefetch": 3}),
+        (3000, 4096, {"policy": "lru", "read_ahead": 3}),
         (300, 65536, {"policy": "lru"}),
     ],
 )

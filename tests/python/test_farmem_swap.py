@@ -306,7 +306,7 @@ def test_a_wait_too_long_for_a_busy_processor_is_refused() -> None:
     ("changed", "reason"),
     [
         (["--page", "64KiB"], "swaps pages of 4KiB"),
-        (["--prefetch", "7"], "--prefetch"),
+        (["--read-ahead", "7"], "--read-ahead"),
         (["--pages-a-request", "8"], "--pages-a-request"),
         (["--policy", "lru"], "--policy"),
         (["--trace", "x.trace"], "a trace takes --backend preload"),

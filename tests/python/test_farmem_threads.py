@@ -261,7 +261,9 @@ def test_threads_that_want_the_same_page_wait_for_one_fetch(program: str, tmp_pa
 
 
 @pytest.mark.parametrize("memory", [Memory(16 * 4096, 100_000_000, 10**10), Memory(LOCAL, 0, 10**14)])
-@pytest.mark.parametrize("more", [{}, {"policy": "lru"}, {"prefetch": 7}, {"compress": "lz4"}, {"server": 1}])
+@pytest.mark.parametrize(
+    "more", [{}, {"policy": "lru"}, {"read_ahead": 7}, {"compress": "lz4"}, {"server": 1}]
+)
 def test_what_threads_write_stays_while_others_wait_fork_and_give_back(
     memory: Memory, more: dict[str, object], program: str, server: Serving, tmp_path: Path
 ) -> None:

@@ -2,7 +2,7 @@
 //! too.
 //!
 //! `INCAST_FARMEM=key=value,…`: `local` (bytes), `page` (bytes), `latency` (ps), `rate` (bit/s), `policy`,
-//! `prefetch` (pages), `batch` (pages a request), `trace` (1 or 0), `asked` (bytes+bytes+…), `codec`, `cpus`
+//! `read_ahead` (pages), `pages_a_request`, `trace` (1 or 0), `asked` (bytes+bytes+…), `codec`, `cpus`
 //! (bits), `folder` (where statistics go), `server` (IP:PORT of a memory server; its key is the file
 //! `server.key` there), `timeout` (ms). The launcher has checked them; what can't be is refused all the same.
 
@@ -89,7 +89,7 @@ pub(crate) struct Config {
     /// How pages are compressed, if they are.
     pub(crate) codec: Option<Codec>,
     /// Pages that are fetched along with one.
-    pub(crate) prefetch: usize,
+    pub(crate) read_ahead: usize,
     /// Processors of the launcher, a bit each; 0 for none that are known.
     pub(crate) cpus: u64,
     /// Whether a trace is wanted, too.
@@ -111,14 +111,14 @@ impl Config {
             policy: Policy::Fifo,
             cost: None,
             codec: None,
-            prefetch: 0,
+            read_ahead: 0,
             trace: false,
             asked: Vec::new(),
             cpus: 0,
             folder: String::new(),
             server: None,
         };
-        let (mut latency, mut rate, mut batch) = (0, 0, 1);
+        let (mut latency, mut rate, mut pages_a_request) = (0, 0, 1);
         let (mut server, mut asked, mut timeout_ms) = (None, "", 10_000);
         for pair in text.split(',') {
             let (key, value) =
@@ -130,10 +130,10 @@ impl Config {
                 "page" => config.page = number()? as usize,
                 "latency" => latency = number()?,
                 "rate" => rate = number()?,
-                "prefetch" => config.prefetch = number()? as usize,
+                "read_ahead" => config.read_ahead = number()? as usize,
                 "trace" => config.trace = number()? != 0,
                 "cpus" => config.cpus = number()?,
-                "batch" => batch = number()? as u32,
+                "pages_a_request" => pages_a_request = number()? as u32,
                 "policy" => config.policy = policy(value)?,
                 "codec" => config.codec = Some(codec(value)?),
                 "asked" => asked = value,
@@ -156,7 +156,7 @@ impl Config {
             let pages = pages.filter(|pages| (1..1 << 31).contains(pages));
             config.asked.push(pages.ok_or_else(|| format!("{VARIABLE}: asked={asked} can't be"))?);
         }
-        let way = Way { pages_a_request: batch, ..Way::new(Time::from_ps(latency), Rate::from_bps(rate)) };
+        let way = Way { pages_a_request, ..Way::new(Time::from_ps(latency), Rate::from_bps(rate)) };
         config.cost = (rate > 0).then_some(Cost { fetch: way, write_back: Some(way) });
         if let Some(at) = server {
             let at = at.parse().map_err(|_| format!("{VARIABLE}: server={at} is no address"))?;
@@ -195,10 +195,10 @@ mod tests {
 
     #[test]
     fn what_the_launcher_wants_is_read() {
-        let text = "local=1048576,page=65536,latency=10000000,rate=40000000000,policy=clock,prefetch=4,\
-            batch=8,trace=1,asked=65536+1310720,codec=lz4,cpus=5,folder=/tmp/a=b";
+        let text = "local=1048576,page=65536,latency=10000000,rate=40000000000,policy=clock,read_ahead=4,\
+            pages_a_request=8,trace=1,asked=65536+1310720,codec=lz4,cpus=5,folder=/tmp/a=b";
         let config = Config::parse(text).expect("it can be");
-        assert_eq!((config.local, config.page, config.prefetch, config.cpus), (1 << 20, 1 << 16, 4, 5));
+        assert_eq!((config.local, config.page, config.read_ahead, config.cpus), (1 << 20, 1 << 16, 4, 5));
         assert_eq!((config.policy, config.codec, config.trace), (Policy::Clock, Some(Codec::Lz4), true));
         assert_eq!((config.asked, config.folder.as_str()), (vec![1, 20], "/tmp/a=b"));
         let way = Way { pages_a_request: 8, ..Way::new(Time::from_us(10), Rate::from_gbps(40)) };
@@ -269,8 +269,18 @@ mod tests {
     }
 
     fn pair() -> impl Strategy<Value = String> {
-        const KEYS: [&str; 10] =
-            ["local", "page", "latency", "rate", "policy", "prefetch", "batch", "trace", "asked", "timeout"];
+        const KEYS: [&str; 10] = [
+            "local",
+            "page",
+            "latency",
+            "rate",
+            "policy",
+            "read_ahead",
+            "pages_a_request",
+            "trace",
+            "asked",
+            "timeout",
+        ];
         let number = prop_oneof![
             (0u32..64).prop_map(|bits| (1u64 << bits).to_string()),
             Just("0".to_owned()),

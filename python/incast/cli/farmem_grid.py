@@ -45,7 +45,7 @@ def grid(
         str, shared.of("Rate of each direction; default: 10Gbps,40Gbps,100Gbps.", "RATES")
     ] = "10Gbps,40Gbps,100Gbps",
     page: shared.Page = "4KiB",
-    prefetch: shared.Prefetch = 0,
+    read_ahead: shared.ReadAhead = 0,
     pages_a_request: shared.PagesARequest = 1,
     policy: shared.Policy = "fifo",
     compress: shared.Compress = None,
@@ -75,7 +75,7 @@ def grid(
     with told(as_json):
         need("farmem", "vl_convert", "scipy.optimize")
         there = shared.server_at(server, key_file, timeout)
-        memory = shared.memory(page, prefetch, pages_a_request, policy, compress, there)
+        memory = shared.memory(page, read_ahead, pages_a_request, policy, compress, there)
         request = _request(program, local, latency, bandwidth, memory, runs)
         by = _clock(clock)
         place = out or Path("results") / f"farmem-{Path(program[0]).name}"

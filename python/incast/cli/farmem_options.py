@@ -19,8 +19,8 @@ __all__ = [
     "Page",
     "PagesARequest",
     "Policy",
-    "Prefetch",
     "Program",
+    "ReadAhead",
     "ServerAt",
     "Timeout",
 ]
@@ -40,7 +40,7 @@ def of(help_: str, metavar: str) -> Any:
 
 Program = Annotated[list[str], typer.Argument(metavar="PROGRAM ARGUMENTS…", help="The program, after --.")]
 Page = Annotated[str, of("Page that is exchanged, 4KiB to 2MiB.", "SIZE")]
-Prefetch = Annotated[int, typer.Option(min=0, max=511, help="Pages fetched with the one needed.")]
+ReadAhead = Annotated[int, typer.Option(min=0, max=511, help="Pages fetched with the one needed.")]
 PagesARequest = Annotated[
     int, typer.Option(min=1, max=512, help="Pages that share one latency; in the paper one.")
 ]
@@ -66,7 +66,7 @@ Timeout = Annotated[str, of("The program ends if the server does not answer for 
 
 def memory(
     page: str,
-    prefetch: int,
+    read_ahead: int,
     pages_a_request: int,
     policy: str,
     compress: Codec | None,
@@ -84,7 +84,7 @@ def memory(
         latency_ps=0,
         rate_bps=0,
         page=size[0],
-        prefetch=prefetch,
+        read_ahead=read_ahead,
         pages_a_request=pages_a_request,
         policy=policies[0],
         compress=compress and compress.value,

@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from incast import table_files, text
+from incast.cli import farmem_options as shared
 from incast.cli import show
 from incast.cli.common import Json, told
 from incast.damage import DAMAGED
@@ -47,10 +48,8 @@ def predict(
     policy: Annotated[
         str | None, _of("Eviction policies: fifo, clock, lru; default: as in the trace.", "NAMES")
     ] = None,
-    read_ahead: Annotated[int, typer.Option(min=0, max=511, help="Pages fetched with the one needed.")] = 0,
-    pages_a_request: Annotated[
-        int, typer.Option(min=1, max=512, help="Pages that share one latency; in the paper one.")
-    ] = 1,
+    read_ahead: shared.ReadAhead = 0,
+    pages_a_request: shared.PagesARequest = 1,
     no_write_back: Annotated[
         bool, typer.Option("--no-write-back", help="No fault waits for the page that leaves.")
     ] = False,

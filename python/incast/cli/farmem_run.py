@@ -54,7 +54,7 @@ def run(
         str | None, shared.of("Rate at which a page is sent, like 40Gbps; needed without --server.", "RATE")
     ] = None,
     page: shared.Page = "4KiB",
-    prefetch: shared.Prefetch = 0,
+    read_ahead: shared.ReadAhead = 0,
     pages_a_request: shared.PagesARequest = 1,
     policy: shared.Policy = "fifo",
     compress: shared.Compress = None,
@@ -85,9 +85,9 @@ def run(
     with told(as_json):
         there = shared.server_at(server, key_file, timeout)
         latency_ps, rate_bps = _wait(latency, bandwidth, there)
-        if trace and prefetch:
-            options.refuse("what is fetched ahead does not fault: a trace needs --prefetch 0", "--trace")
-        memory = shared.memory(page, prefetch, pages_a_request, policy, compress, there)
+        if trace and read_ahead:
+            options.refuse("what is fetched ahead does not fault: a trace needs --read-ahead 0", "--trace")
+        memory = shared.memory(page, read_ahead, pages_a_request, policy, compress, there)
         memory = replace(memory, latency_ps=latency_ps, rate_bps=rate_bps)
         if backend is Backend.SWAP:
             _check_swapped(memory, trace)
@@ -139,8 +139,8 @@ def _check_swapped(memory: Memory, trace: Path | None) -> None:
         options.refuse("the kernel swaps to this machine: a server takes --backend preload", "--server")
     if memory.page != SWAP_PAGE:
         options.refuse("the kernel swaps pages of 4KiB: others take --backend preload", "--page")
-    if memory.prefetch:
-        options.refuse("the kernel fetches what is needed: more takes --backend preload", "--prefetch")
+    if memory.read_ahead:
+        options.refuse("the kernel fetches what is needed: more takes --backend preload", "--read-ahead")
     if memory.pages_a_request != 1:
         options.refuse("the kernel asks for one page: more take --backend preload", "--pages-a-request")
     if memory.policy != "fifo":

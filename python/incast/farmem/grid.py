@@ -76,7 +76,7 @@ class Request:
 
     def identity(self) -> dict[str, Any]:
         """What runs have in common that may be compared."""
-        names = ("page", "prefetch", "pages_a_request", "policy", "compress")
+        names = ("page", "read_ahead", "pages_a_request", "policy", "compress")
         said = {name: getattr(self.memory, name) for name in names}
         server = self.memory.server
         return {
@@ -234,7 +234,7 @@ class MeasuredGrid:
         if at.local_bytes not in self._handled:
             memory = self.request.memory
             pages = at.local_bytes // self.request.page
-            cache = Cache(pages, memory.policy, memory.prefetch, memory.pages_a_request)
+            cache = Cache(pages, memory.policy, memory.read_ahead, memory.pages_a_request)
             self._handled[at.local_bytes] = self.traced().handled(self.request.page, cache)
         handled = self._handled[at.local_bytes]
         counts = handled.counts
@@ -257,7 +257,7 @@ class MeasuredGrid:
         # What is fetched ahead would not be seen.
         local = self._part(touched, _TRACED)
         sizes = tuple(sorted({self._whole(size.of(touched), least=1) for size in self.request.local}))
-        memory = replace(self.request.near, local=local, prefetch=0, trace=self.trace, asked=sizes)
+        memory = replace(self.request.near, local=local, read_ahead=0, trace=self.trace, asked=sizes)
         self._run(TRACE, memory)
 
     def _part(self, touched: int, part: int) -> int:
@@ -271,7 +271,7 @@ class MeasuredGrid:
         memory = self.request.memory
 
         def faults(size: int) -> int:
-            cache = Cache(size // self.request.page, memory.policy, memory.prefetch, memory.pages_a_request)
+            cache = Cache(size // self.request.page, memory.policy, memory.read_ahead, memory.pages_a_request)
             return traced.handled(self.request.page, cache).counts.faults
 
         most = max(faults(least), _FEW)

@@ -65,7 +65,7 @@ def cells(request: Request, rows: Sequence[Row], traced: Traced, clock: Clock) -
         latencies=request.latencies,
         rates=request.rates,
         policies=(request.memory.policy,),
-        read_ahead=request.memory.prefetch,
+        read_ahead=request.memory.read_ahead,
         pages_a_request=request.memory.pages_a_request,
         overhead=overhead,
         packing=Packing(_ratio(request, rows)),
@@ -143,7 +143,7 @@ def _overhead(request: Request, beyond: Sequence[tuple[Row, float]], traced: Tra
     for kind, cell in dict.fromkeys((row.kind, row.cell) for row, _ in beyond if row.kind in found):
         runs = [(row, longer) for row, longer in beyond if (row.kind, row.cell) == (kind, cell)]
         pages = cell.local_bytes // request.page
-        cache = Cache(pages, memory.policy, memory.prefetch, memory.pages_a_request)
+        cache = Cache(pages, memory.policy, memory.read_ahead, memory.pages_a_request)
         faults, touched = (
             median(getattr(row, name) for row, _ in runs) for name in ("faults", "first_touches")
         )

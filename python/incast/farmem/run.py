@@ -59,7 +59,7 @@ class Memory:
     """0 with a server: nothing is waited beyond what it takes."""
     page: int = 4096
     """Bytes that are exchanged at a time."""
-    prefetch: int = 0
+    read_ahead: int = 0
     """Pages that are fetched along with one."""
     pages_a_request: int = 1
     """How many pages share a latency."""
@@ -83,8 +83,8 @@ class Memory:
             "page": self.page,
             "latency": self.latency_ps,
             "rate": self.rate_bps,
-            "prefetch": self.prefetch,
-            "batch": self.pages_a_request,
+            "read_ahead": self.read_ahead,
+            "pages_a_request": self.pages_a_request,
             "policy": self.policy,
             "trace": int(self.trace is not None),
             "cpus": sum(1 << cpu for cpu in os.sched_getaffinity(0) if cpu < _CPUS),

@@ -40,7 +40,7 @@ pub(crate) struct Pager {
     /// Logarithm of the page size.
     bits: u32,
     cost: Option<Cost>,
-    prefetch: usize,
+    read_ahead: usize,
     /// Remote memory.
     pub(crate) store: Box<dyn Store>,
     /// Pages that could not leave, until one has.
@@ -88,7 +88,7 @@ impl Pager {
             cache,
             bits: config.page.ilog2(),
             cost: config.cost,
-            prefetch: config.prefetch,
+            read_ahead: config.read_ahead,
             store: store::open(config),
             stuck: Vec::with_capacity(pages / 2),
             began: monotonic_ns(),
@@ -310,7 +310,7 @@ impl Pager {
 
     /// The pages behind it that are remote come too; how many.
     fn ahead(&mut self, with: &Exchange, page: u64, pages: &mut Pages) -> u64 {
-        let most = self.prefetch.min(self.cache.capacity() as usize / 2) as u64;
+        let most = self.read_ahead.min(self.cache.capacity() as usize / 2) as u64;
         for next in 1..=most {
             let range = self.range(page + next);
             if !states::any(range, THERE) || self.cache.contains(page + next) {

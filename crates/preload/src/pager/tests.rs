@@ -132,12 +132,12 @@ fn packed_pages_come_back_as_they_left() {
 }
 
 #[test]
-fn larger_pages_and_prefetching_bring_the_same() {
+fn larger_pages_and_reading_ahead_bring_the_same() {
     alone!({
         if !can_handle_faults() {
             return;
         }
-        let folder = begin("latency=1000000,rate=100000000000,page=16384,prefetch=2,trace=1");
+        let folder = begin("latency=1000000,rate=100000000000,page=16384,read_ahead=2,trace=1");
         write_and_read(Memory::map(PAGES));
         let path = stats::beside("trace").expect("a trace is wanted");
         let bytes = std::fs::read(path).expect("a trace");
