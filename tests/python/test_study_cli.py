@@ -167,6 +167,13 @@ def test_calibrate(tmp_path: Path) -> None:
     assert (tmp_path / "study" / "calibrated.yaml").is_file()
     again = json.loads(call("calibrate", tmp_path / "study", "--out", tmp_path / "out", "--json").stdout)
     assert {each["cell"] for each in again["residuals"]} == {"deep/one", "deep/two"}
+    run = call("study", "run", tmp_path / "study", "--cells", "deep", "--seeds", 1, "--out", tmp_path / "out")
+    assert run.exit_code == Exit.OK, run.output
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "letter").touch()
+    refused = call("calibrate", tmp_path / "study", "--out", tmp_path / "theirs")
+    assert refused.exit_code == Exit.USAGE
+    assert [each.name for each in (tmp_path / "theirs").iterdir()] == ["letter"]
 
 
 def test_no_calibration_ends_with_2(place: Path) -> None:

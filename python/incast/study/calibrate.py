@@ -21,7 +21,7 @@ from incast.samples import mean
 from incast.study import parameters, tables
 from incast.study.parameters import Fitted
 from incast.study.ran import measure
-from incast.study.run import Watcher, run_study
+from incast.study.run import Watcher, claim, run_study
 from incast.study.study import FILE, Study
 
 Values: TypeAlias = "tuple[str | int | float, ...]"
@@ -70,6 +70,7 @@ def calibrate(study: Study, out: Path, jobs: int, watcher: Callable[[int, Trial 
     calibration = study.model.calibration
     if not calibration:
         raise ScenarioError([Problem("has no calibration", file=str(study.folder / FILE))])
+    claim(out, study)
     tried: dict[Values, Trial] = {}
 
     def evaluate(values: Values) -> Trial:
