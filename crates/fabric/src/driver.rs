@@ -13,6 +13,8 @@ pub enum PortEvent {
     Arrive(PortId),
     /// Call [`crate::Fabric::timer`]: a pause may end or has to be renewed, or a watchdog looks.
     Timer(PortId),
+    /// Call [`crate::Fabric::hand_over`] from then on: a packet is on the way to another part of the network.
+    HandOver(PortId),
     /// There is the room that [`crate::Fabric::await_room`] asked for.
     Room(PortId),
 }

@@ -53,7 +53,7 @@ impl<B: Copy + Default> Fabric<B> {
             driver.schedule(next.arrive, PortEvent::Arrive(id));
         }
         let flags = port.flags;
-        if flags & (flag::FAULTY | flag::TO_HOST | flag::PAUSES | flag::CUT) != 0 {
+        if flags & (flag::FAULTY | flag::TO_HOST | flag::PAUSES) != 0 {
             return self.arrive_unusual(now, id, slot, driver);
         }
         let packet = &mut wires[slot as usize].packet;
@@ -76,9 +76,6 @@ impl<B: Copy + Default> Fabric<B> {
         driver: &mut D,
     ) -> Option<Delivery> {
         let flags = self.ports[id.index()].flags;
-        if flags & flag::CUT != 0 {
-            return Some(Delivery(slot));
-        }
         if flags & (flag::FAULTY | flag::PAUSES) != 0 && self.is_taken(now, id, slot, driver) {
             return None;
         }

@@ -1,7 +1,7 @@
 //! Faults of links: down and up, loss, damage, a change of rate.
 
 use crate::aal5::CELL;
-use crate::driver::{Driver, PortEvent};
+use crate::driver::Driver;
 use crate::fabric::Fabric;
 use crate::ids::PortId;
 use crate::packet::{Discard, Packet};
@@ -152,7 +152,7 @@ impl<B: Copy + Default> Fabric<B> {
         for (waiting, start) in port.cold.to_wait.iter_mut().zip(starts) {
             *waiting = (start, (waiting.1 + start) - waiting.0);
         }
-        driver.schedule(self.wires[port.first].arrive, PortEvent::Arrive(id));
+        port.schedule_arrival(self.wires[port.first].arrive, id, driver);
     }
 
     /// Whether an injected fault takes `packet`, which has come to the far end of `id`.

@@ -6,7 +6,7 @@
 //! can't know the future and go the long way in `scheduled.rs`.
 
 use crate::config::Framing;
-use crate::driver::{Driver, PortEvent};
+use crate::driver::Driver;
 use crate::ids::PortId;
 use crate::packet::{Discard, Ecn};
 use crate::port::{Port, flag};
@@ -47,7 +47,7 @@ impl<B: Copy + Default> Port<B> {
             }
             self.count_entry(bytes);
             if let Some(arrive) = self.launch(wires, now, wire_bytes, slot) {
-                driver.schedule(arrive, PortEvent::Arrive(id));
+                self.schedule_arrival(arrive, id, driver);
             }
             return Entered::Queued;
         }
@@ -70,7 +70,7 @@ impl<B: Copy + Default> Port<B> {
         let arrive = self.launch(wires, start, wire_bytes, slot);
         self.note_wait_until(now, start);
         if let Some(arrive) = arrive {
-            driver.schedule(arrive, PortEvent::Arrive(id));
+            self.schedule_arrival(arrive, id, driver);
         }
         Entered::Queued
     }

@@ -61,7 +61,7 @@ impl<B: Copy + Default> Fabric<B> {
             port.note_wait(now - since);
         }
         if let Some(arrive) = port.launch(&mut self.wires.slots, now, framing.wire_bytes(bytes), packet) {
-            driver.schedule(arrive, PortEvent::Arrive(id));
+            port.schedule_arrival(arrive, id, driver);
         }
         if more {
             driver.schedule(port.free_at, PortEvent::Transmit(id));

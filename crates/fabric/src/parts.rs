@@ -19,8 +19,8 @@ impl<B: Copy + Default> Fabric<B> {
         !self.ports[id.index()].is(flag::FLUID | flag::CELLS | flag::CAPTURE)
     }
 
-    /// Cuts a link whose far end another part runs: packets are [delivered](Fabric::arrive) `ahead` of their
-    /// arrival, which is no longer than the link's delay.
+    /// Cuts a link whose far end another part runs: packets are [handed over](Fabric::hand_over) `ahead` of
+    /// their arrival, which is no longer than the link's delay.
     pub fn cut(&mut self, id: PortId, ahead: Time) {
         let port = &mut self.ports[id.index()];
         port.flags |= flag::CUT;
@@ -32,10 +32,22 @@ impl<B: Copy + Default> Fabric<B> {
         self.ports[id.index()].delay
     }
 
-    /// Whether the link of `id` is [cut](Fabric::cut) here.
-    #[inline]
-    pub fn is_cut(&self, id: PortId) -> bool {
-        self.ports[id.index()].is(flag::CUT)
+    /// Takes the next packet that is to be handed over from the cut link of `id`, and when that is: not after
+    /// `until`. Otherwise, when the next one is, if there is any.
+    pub fn hand_over(&mut self, id: PortId, until: Time) -> Result<(Time, Packet<B>), Option<Time>> {
+        let port = &mut self.ports[id.index()];
+        let slot = port.first;
+        let Some(wire) = self.wires.get(slot) else { return Err(None) };
+        let at = wire.arrive;
+        if at > until {
+            return Err(Some(at));
+        }
+        if port.waiting == slot {
+            // Nobody has looked since its sending began.
+            port.leave_queue(wire);
+        }
+        port.first = wire.next;
+        Ok((at, *self.wires.take(slot)))
     }
 
     /// Whether the far end of `id` is a host.

@@ -8,6 +8,7 @@ use crate::cells::CellQueue;
 use crate::classes::Classes;
 use crate::counters::{Counters, Discards, Sample};
 use crate::discipline::Discipline;
+use crate::driver::{Driver, PortEvent};
 use crate::fluid::Fluid;
 use crate::ids::{NodeId, PortId};
 use crate::packet::Discard;
@@ -288,6 +289,14 @@ impl<B: Copy + Default> Port<B> {
         let last = &mut wires[last as usize];
         (last.next, last.next_start) = (slot, start);
         None
+    }
+
+    /// Has the driver called when the first packet on the wire of this port, `id`, arrives, or leaves for
+    /// another part of the network.
+    #[inline(always)]
+    pub(crate) fn schedule_arrival<D: Driver<B>>(&self, at: Time, id: PortId, driver: &mut D) {
+        let event = if self.is(flag::CUT) { PortEvent::HandOver(id) } else { PortEvent::Arrive(id) };
+        driver.schedule(at, event);
     }
 
     /// Counts a packet that is let into the queue.

@@ -60,8 +60,9 @@ impl<B: Copy + Default> Fabric<B> {
     ) {
         let (slot, wires) = self.wires.insert(packet);
         let wire_bytes = self.framing.wire_bytes(packet.bytes);
-        if let Some(arrive) = self.ports[id.index()].launch(wires, start, wire_bytes, slot) {
-            driver.schedule(arrive, PortEvent::Arrive(id));
+        let port = &mut self.ports[id.index()];
+        if let Some(arrive) = port.launch(wires, start, wire_bytes, slot) {
+            port.schedule_arrival(arrive, id, driver);
         }
     }
 

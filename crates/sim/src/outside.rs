@@ -19,6 +19,8 @@ pub(crate) struct Seen {
 #[derive(Debug)]
 pub(crate) struct Outside {
     pub wheel: Wheel,
+    /// Ports with packets for other parts, and when the next of them is to be handed over.
+    pub crossing: Vec<(Time, PortId)>,
     /// Packets discarded by the event at hand; settled when it is over.
     pub gone: Vec<Packet<Body>>,
     pub seen: Vec<Seen>,
@@ -37,6 +39,7 @@ impl Outside {
     pub(crate) fn new(wheel: Wheel) -> Outside {
         Outside {
             wheel,
+            crossing: Vec::new(),
             gone: Vec::new(),
             seen: Vec::new(),
             captured: Vec::new(),
@@ -60,6 +63,7 @@ impl Driver<Body> for Outside {
             PortEvent::Transmit(port) => self.at(at, Kind::Transmit, port.0),
             PortEvent::Arrive(port) => self.at(at, Kind::Arrive, port.0),
             PortEvent::Timer(port) => self.at(at, Kind::Pause, port.0),
+            PortEvent::HandOver(port) => self.crossing.push((at, port)),
             PortEvent::Room(port) => self.at(at, Kind::Room, port.0),
         }
     }

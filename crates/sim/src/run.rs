@@ -278,9 +278,6 @@ impl Sim {
         self.hops += 1;
         if let Some(delivery) = self.net.fabric.arrive(self.net.now, port, &mut self.net.outside) {
             if let Some(part) = &mut self.part {
-                if self.net.fabric.is_cut(port) {
-                    return self.hand_over(port, delivery);
-                }
                 part.note(self.net.now, key(Kind::Arrive, port.0));
             }
             self.on_delivery(delivery);

@@ -75,7 +75,7 @@ impl<B: Copy + Default> Fabric<B> {
         let frame = frame(xoff, xon, pausing.quanta);
         let (slot, wires) = self.wires.insert(&frame);
         if let Some(arrive) = port.launch(wires, now, wire_bytes, slot) {
-            driver.schedule(arrive, PortEvent::Arrive(own));
+            port.schedule_arrival(arrive, own, driver);
         }
         if port.waiting_packets > 0 {
             self.ask_to_transmit(own, driver);

@@ -23,7 +23,7 @@ impl Driver<u32> for Log {
             PortEvent::Transmit(port) => (0, port.0),
             PortEvent::Arrive(port) => (1, port.0),
             PortEvent::Timer(port) => (2, port.0),
-            PortEvent::Room(_) => return,
+            PortEvent::HandOver(_) | PortEvent::Room(_) => return,
         };
         self.events.push(Reverse((at, kind, port)));
     }

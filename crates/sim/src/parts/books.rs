@@ -81,15 +81,15 @@ impl Books {
 
     /// All parts meet: what has to be done before they run on; why the run pauses, if it does.
     pub(crate) fn turn(&mut self, hall: &Hall, target: u64) -> Option<Pause> {
-        let (mut guards, desk) = (lock(&hall.sims), &hall.desk);
-        self.meet(&mut guards);
-        let latest = guards.iter().map(|sim| sim.net.now).max().expect("there are parts");
-        self.now = self.now.max(latest);
-        let events = guards.iter().map(|sim| sim.events).sum::<u64>();
-        self.events_of_parts = events;
+        let desk = &hall.desk;
+        if desk.has_news() {
+            self.meet(&mut lock(&hall.sims));
+        }
+        self.now = self.now.max(desk.now());
+        self.events_of_parts = desk.events();
         loop {
             // Samples of a network in which nothing happens count too.
-            if events + self.events >= target {
+            if self.events_of_parts + self.events >= target {
                 return Some(Pause::Running);
             }
             let (event, control) = (desk.first(), self.controls.peek().map(|Reverse(control)| *control));
@@ -103,11 +103,11 @@ impl Books {
             match control {
                 Some((at, index)) if at <= event => {
                     self.controls.pop();
+                    let mut guards = lock(&hall.sims);
                     hall.deliver_all(&mut guards);
                     self.control(&mut guards, at, index);
-                    for (sim, next) in guards.iter_mut().zip(&desk.next) {
-                        let first = sim.net.outside.wheel.peek().map_or(Time::MAX, |entry| entry.time);
-                        next.store(first.as_ps(), Ordering::Release);
+                    for (sim, report) in guards.iter_mut().zip(&desk.reports) {
+                        report.write(sim, Time::MAX);
                     }
                 }
                 _ => {
@@ -170,7 +170,7 @@ impl Books {
         self.meet(sims);
         if is_sample {
             self.keep_samples(sims, at);
-            if sims.iter().any(|sim| !sim.net.outside.wheel.is_empty()) || !self.controls.is_empty() {
+            if sims.iter_mut().any(|sim| sim.first() < Time::MAX) || !self.controls.is_empty() {
                 let interval = sims[0].sampler.interval.expect("sampling has an interval");
                 self.controls.push(Reverse((at.saturating_add(interval), index)));
             }

@@ -21,7 +21,7 @@ const LOOKS: u32 = if cfg!(loom) { 1 } else { 2_000 };
 const PATIENCE: u32 = if cfg!(loom) { 1 } else { 100 };
 /// After so many rounds in a row in which a thread has not come, the leader goes without the others for some.
 const MISSES: u32 = 4;
-const ROUNDS_ALONE: u32 = 1_000;
+const ROUNDS_ALONE: u32 = 200;
 /// The same if parts have fewer events than this per round, over some rounds: less than waiting costs.
 const FEW_EVENTS: u64 = 100;
 const ROUNDS_SEEN: u64 = 100;
@@ -31,14 +31,21 @@ const ROUNDS_SEEN: u64 = 100;
 pub(crate) struct Crew {
     threads: usize,
     round: AtomicU64,
-    /// By part: the last round in which somebody has begun it, and in which it was done.
-    begun: Vec<AtomicU64>,
-    done: Vec<AtomicU64>,
+    parts: Vec<Turn>,
     /// Nothing more is to be done, or a thread has panicked.
     is_over: AtomicBool,
     /// Where the others wait for a round to begin, and the leader for it to end.
     outside: Bench,
     inside: Bench,
+}
+
+/// The last round in which somebody has begun a part, and in which it was done. Parts have cache lines of
+/// their own, since several threads write there at a time.
+#[derive(Debug)]
+#[repr(align(128))]
+struct Turn {
+    begun: AtomicU64,
+    done: AtomicU64,
 }
 
 /// Where threads wait: awake for a while, then asleep.
@@ -65,12 +72,11 @@ pub(crate) struct Failed;
 
 impl Crew {
     pub(crate) fn new(threads: usize, parts: usize) -> Crew {
-        let none = || (0..parts).map(|_| AtomicU64::new(0)).collect();
+        let turn = |_| Turn { begun: AtomicU64::new(0), done: AtomicU64::new(0) };
         Crew {
             threads,
             round: AtomicU64::new(0),
-            begun: none(),
-            done: none(),
+            parts: (0..parts).map(turn).collect(),
             is_over: AtomicBool::new(false),
             outside: Bench::default(),
             inside: Bench::default(),
@@ -91,15 +97,15 @@ impl Crew {
         }
         self.take_own(0, round, &run);
         let mut has_missed = false;
-        for part in (0..self.done.len()).filter(|part| part % self.threads != 0) {
-            let has_begun = || self.begun[part].load(SeqCst) == round;
+        for part in (0..self.parts.len()).filter(|part| part % self.threads != 0) {
+            let has_begun = || self.parts[part].begun.load(SeqCst) == round;
             if !alone && look(PATIENCE, has_begun) {
                 continue;
             }
             has_missed |= self.take(part, round, &run);
         }
         lead.learn(alone, has_missed);
-        for done in &self.done {
+        for Turn { done, .. } in &self.parts {
             self.inside.wait(|| done.load(SeqCst) == round || self.is_over.load(SeqCst));
         }
         if self.is_over.load(SeqCst) { Err(Failed) } else { Ok(()) }
@@ -121,17 +127,17 @@ impl Crew {
 
     /// Runs the parts of a thread that nobody else has begun.
     fn take_own(&self, thread: usize, round: u64, run: impl Fn(usize)) {
-        for part in (thread..self.done.len()).step_by(self.threads) {
+        for part in (thread..self.parts.len()).step_by(self.threads) {
             self.take(part, round, &run);
         }
     }
 
     /// Runs a part, unless somebody else has begun it in this round.
     fn take(&self, part: usize, round: u64, run: impl Fn(usize)) -> bool {
-        let is_free = self.begun[part].compare_exchange(round - 1, round, SeqCst, SeqCst).is_ok();
+        let is_free = self.parts[part].begun.compare_exchange(round - 1, round, SeqCst, SeqCst).is_ok();
         if is_free {
             run(part);
-            self.done[part].store(round, SeqCst);
+            self.parts[part].done.store(round, SeqCst);
             self.inside.wake();
         }
         is_free
@@ -175,7 +181,7 @@ impl Lead {
         let (rounds, done) = (crew.round() - self.seen.0, events - self.seen.1);
         if rounds >= ROUNDS_SEEN {
             self.seen = (crew.round(), events);
-            if done < rounds * FEW_EVENTS * crew.done.len() as u64 {
+            if done < rounds * FEW_EVENTS * crew.parts.len() as u64 {
                 self.alone = self.alone.max(ROUNDS_ALONE);
             }
         }

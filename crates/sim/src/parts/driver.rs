@@ -58,7 +58,7 @@ impl Parts {
     /// Runs some `events` events, as [`Sim::run`] does.
     pub fn run(&mut self, events: u64) -> Pause {
         let Parts { hall, lead, books, .. } = self;
-        let target = (hall.events() + books.events).saturating_add(events);
+        let target = (hall.desk.events() + books.events).saturating_add(events);
         loop {
             if let Some(pause) = books.turn(hall, target) {
                 return pause;

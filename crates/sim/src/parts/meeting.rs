@@ -10,17 +10,13 @@ use crate::records::{FlowRecord, Outcome};
 use crate::run::{Control, Sim};
 use process::Payload;
 use std::cmp::Reverse;
-use std::sync::MutexGuard;
 use transport::tcp::Connection;
 use units::Time;
 
 impl Books {
     /// Sees to all that has happened since the last meeting.
     pub(crate) fn meet(&mut self, sims: &mut Guards<'_>) {
-        let is_quiet = |sim: &MutexGuard<'_, Sim>| {
-            sim.part.as_ref().expect("a part").news.is_empty() && sim.records.tasks.is_empty()
-        };
-        if sims.iter().all(is_quiet) {
+        if !sims.iter().any(|sim| sim.has_news()) {
             return;
         }
         self.number_flows(sims);

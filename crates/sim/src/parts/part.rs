@@ -5,7 +5,7 @@ use crate::flow::Ending;
 use crate::key::{Kind, key, split};
 use crate::records::FlowRecord;
 use crate::run::Sim;
-use fabric::{Delivery, NodeId, Packet, PortId, Route};
+use fabric::{NodeId, Packet, PortId, Route};
 use process::Payload;
 use std::sync::Arc;
 use units::Time;
@@ -71,8 +71,9 @@ impl Other {
 /// What a part hands another.
 #[derive(Debug, Default)]
 pub(crate) struct Mail {
-    /// In the order of their arrival.
     pub packets: Vec<Crossing>,
+    /// When the first of them arrives.
+    pub first: Time,
     /// What few of these carry: they have its number here, plus one.
     extras: Vec<Carried>,
     /// Routes of these that the other has not seen: their position, and their ports.
@@ -271,19 +272,33 @@ impl Sim {
         }
     }
 
+    /// Hands over what leaves for other parts up to a time, that included.
+    fn hand_all_over(&mut self, until: Time) {
+        let mut crossing = std::mem::take(&mut self.net.outside.crossing);
+        crossing.retain_mut(|(at, port)| {
+            while *at <= until {
+                match self.net.fabric.hand_over(*port, until) {
+                    Ok((at, packet)) => self.hand_over(*port, at, packet),
+                    Err(Some(next)) => *at = next,
+                    Err(None) => return false,
+                }
+            }
+            true
+        });
+        self.net.outside.crossing = crossing;
+    }
+
     /// Hands a packet to the part at the far end of `port`.
-    #[cold]
-    pub(crate) fn hand_over(&mut self, port: PortId, delivery: Delivery) {
+    fn hand_over(&mut self, port: PortId, at: Time, mut packet: Packet<Body>) {
         let net = &mut self.net;
-        // The other part counts its arrival.
-        fabric::Driver::stale(&mut net.outside, net.now, port);
-        let mut packet = *net.fabric.collect(delivery);
         let part = self.part.as_mut().expect("only parts have cut links");
         let to = usize::from(part.there[port.index()]);
         let (mail, other) = (&mut part.out[to], &mut part.others[to]);
+        let arrive = at + part.ahead;
+        mail.first = if mail.packets.is_empty() { arrive } else { mail.first.min(arrive) };
         if packet.is_pause() {
             // It has neither route nor body.
-            mail.packets.push(Crossing { arrive: net.now + part.ahead, port, packet });
+            mail.packets.push(Crossing { arrive, port, packet });
             return;
         }
         if let Some(extra) = packet.body.extra.checked_sub(1).and_then(|slot| net.extras.remove(slot)) {
@@ -301,12 +316,12 @@ impl Sim {
             other.tell(packet.route);
             mail.routes.push((packet.route, net.fabric.ports_ahead(packet.route)));
         }
-        mail.packets.push(Crossing { arrive: net.now + part.ahead, port, packet });
+        mail.packets.push(Crossing { arrive, port, packet });
     }
 
     /// Takes what another part has handed over.
     pub(crate) fn take_in(&mut self, from: usize, mail: &mut Mail) {
-        let Mail { packets, extras, routes } = mail;
+        let Mail { packets, extras, routes, first: _ } = mail;
         let part = self.part.as_mut().expect("only parts get mail");
         for (route, ports) in routes.drain(..) {
             part.others[from].learn_route(route, self.net.fabric.route_over(&ports));
@@ -344,6 +359,18 @@ impl Sim {
     pub(crate) fn run_window(&mut self, end: Time) {
         self.stop = end;
         while !matches!(self.step(), None | Some(crate::Pause::Until)) {}
+        self.hand_all_over(end);
+    }
+
+    /// Whether others have to be told something.
+    pub(crate) fn has_news(&self) -> bool {
+        !self.part.as_ref().expect("a part").news.is_empty() || !self.records.tasks.is_empty()
+    }
+
+    /// When something happens here next.
+    pub(crate) fn first(&mut self) -> Time {
+        let event = self.net.outside.wheel.peek().map(|entry| entry.time);
+        self.net.outside.crossing.iter().map(|(at, _)| *at).chain(event).min().unwrap_or(Time::MAX)
     }
 
     /// Takes what was recorded of flows, and when each was released.
