@@ -19,8 +19,11 @@ _FACTOR_FROM = 9.0
 
 def answer(choices: Mapping[str, Sequence[Summarised]]) -> list[str]:
     """What came of a run or of several choices: the headline, then what qualifies it."""
-    if len(choices) > 1:
-        return list(_of_choices(rank(choices)))
+    said = _of_choices(rank(choices)) if len(choices) > 1 else _of_one(choices)
+    return [*said, *_without_chance(choices)]
+
+
+def _of_one(choices: Mapping[str, Sequence[Summarised]]) -> list[str]:
     way, metric = deciding(choices)
     runs = next(iter(choices.values()), [])
     found = samples(runs, way)
@@ -64,6 +67,22 @@ def _of_choices(ranking: Ranking) -> Iterator[str]:
             yield f"{text.listed(out)} {why}, and {_do(out, 'competes', 'compete')} with no other."
     if ranking.seeds == 1 and len(names) > 1:
         yield "Each choice was run with one seed, so small differences can be chance: --seeds 5 shows."
+
+
+def _without_chance(choices: Mapping[str, Sequence[Summarised]]) -> Iterator[str]:
+    """Says where seeds are no measure of chance, because all events of their runs are the same."""
+    same = [name for name, runs in choices.items() if _is_fixed(runs)]
+    if same:
+        where = f" with {text.listed(same)}" if len(same) < len(choices) else ""
+        yield (
+            f"All seeds give the same{where}: nothing there is left to chance. Real hosts differ by up to a "
+            "microsecond, which can decide what is lost: host.packet_jitter."
+        )
+
+
+def _is_fixed(runs: Sequence[Summarised]) -> bool:
+    events = {run.summary.get("fingerprint") for run in runs}
+    return len(runs) > 1 and len(events) == 1 and None not in events
 
 
 def _headline(ranking: Ranking) -> str:

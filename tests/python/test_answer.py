@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -49,6 +50,18 @@ def test_who_is_not_proven_slower_does_not_share_the_place(tmp_path: Path) -> No
         "shallow finishes all jobs first, after 4.38 ms, but 5 seeds do not tell dctcp from shallow.",
         "Some 7 seeds would (--seeds 7).",
     ]
+
+
+def test_seeds_without_chance_are_told(tmp_path: Path) -> None:
+    alike = choices(tmp_path, fixed=[4, 4, 4], random=[7, 7.2, 7.4])
+    for choice, runs in alike.items():
+        for seed, run in enumerate(runs):
+            cast("dict[str, Any]", run.summary)["fingerprint"] = "e3c6" if choice == "fixed" else f"{seed}"
+    assert answer(alike)[-1].startswith(
+        "All seeds give the same with fixed: nothing there is left to chance."
+    )
+    assert answer({"": alike["fixed"]})[-1].startswith("All seeds give the same: nothing")
+    assert len(answer({"": alike["random"]})) == 1
 
 
 def test_a_factor_has_an_interval_of_factors(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ pub struct HostConfig {
     /// What a packet that comes takes of a core before its transport or process has it.
     #[serde(default)]
     pub packet_cost: Time,
-    /// A random time up to this is added to it, for each packet.
+    /// Each packet is late by a random time up to this, behind those before it.
     #[serde(default)]
     pub packet_jitter: Time,
     /// Zero: packets go ahead of computations. Otherwise they wait, while all cores compute, for the end of a

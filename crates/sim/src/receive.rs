@@ -1,9 +1,10 @@
 //! What a packet takes at the host that it comes to, before its transport or process has it.
 //!
-//! One packet after the other, each for [`HostConfig::packet_cost`] and a random part of
-//! [`HostConfig::packet_jitter`], of a core that computations would have had next. Packets go ahead of
-//! computations, as interrupts do; or, with a [`HostConfig::time_slice`], they wait for the end of the slice
-//! under way while all cores compute. What is sent takes nothing, and neither takes what its size would add.
+//! One packet after the other, each for [`HostConfig::packet_cost`] of a core that computations would have
+//! had next. Packets go ahead of computations, as interrupts do; or, with a [`HostConfig::time_slice`], they
+//! wait for the end of the slice under way while all cores compute. What is sent takes nothing, and neither
+//! takes what its size would add. Then each is late by a random part of [`HostConfig::packet_jitter`], and
+//! still behind those before it: that takes no core, so it limits no rate.
 
 use crate::body::{Body, DATAGRAM, Extra};
 use crate::config::HostConfig;
@@ -22,18 +23,19 @@ impl HostConfig {
 }
 
 impl Host {
-    /// Gives a packet that comes `now` its time; when it will be over.
+    /// Gives a packet that comes `now` its time; when its transport or process gets it.
     fn receive(&mut self, now: Time) -> Time {
         let begin = now.max(self.received.free).max(self.end_of_slice(now));
-        let jitter = self.config.packet_jitter.as_ps();
-        let chance = self.chance.as_mut().map_or(0, |chance| chance.random_range(0..=jitter));
-        let cost = (self.config.packet_cost + Time::from_ps(chance)).mul_div(NORMAL, self.speed);
+        let cost = self.config.packet_cost.mul_div(NORMAL, self.speed);
         let end = begin.saturating_add(cost);
         let core = self.cores.iter_mut().min().expect("a host has a core");
         *core = (*core).max(begin).saturating_add(cost);
         self.core_busy += cost;
         self.received.free = end;
-        end
+        let jitter = self.config.packet_jitter.as_ps();
+        let late = self.chance.as_mut().map_or(0, |chance| chance.random_range(0..=jitter));
+        let before = self.received.waiting.back().map_or(Time::ZERO, |(before, _)| *before);
+        end.saturating_add(Time::from_ps(late)).max(before)
     }
 
     /// When computations leave the cores to packets: with the slice under way, or when one of them is over.
@@ -59,18 +61,18 @@ impl Sim {
         if !host.up || !host.config.delays_packets() {
             return self.on_received(&packet);
         }
-        let end = host.receive(now);
-        if end <= now {
+        let due = host.receive(now);
+        if due <= now && host.received.waiting.is_empty() {
             return self.on_received(&packet);
         }
-        host.received.waiting.push_back((end, packet));
-        self.net.outside.at(end, Kind::Received, index);
+        host.received.waiting.push_back((due, packet));
+        self.net.outside.at(due, Kind::Received, index);
     }
 
     /// A packet at `host` has had its time.
     pub(crate) fn on_waited(&mut self, host: u32) {
         let received = &mut self.net.hosts[host as usize].received;
-        if received.waiting.front().is_some_and(|(end, _)| *end <= self.net.now)
+        if received.waiting.front().is_some_and(|(due, _)| *due <= self.net.now)
             && let Some((_, packet)) = received.waiting.pop_front()
         {
             self.on_received(&packet);

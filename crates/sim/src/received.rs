@@ -10,6 +10,6 @@ use units::Time;
 pub(crate) struct Received {
     /// The one behind the last of them would begin here.
     pub free: Time,
-    /// When each is done; in order.
+    /// When each is taken; in order.
     pub waiting: VecDeque<(Time, Packet<Body>)>,
 }

@@ -222,8 +222,8 @@ class Host(Model):
     packet_cost: Time = "0s"
     """Core time per received packet, before its connection or process gets it; one after the other."""
     packet_jitter: Time = "0s"
-    """A random time up to this is added for each packet. So the same packets are not always last in a queue:
-    the hosts of one kernel differ by up to a microsecond."""
+    """Each packet is late by a random time up to this, and none overtakes another; no core is used. So the
+    same packets are not always last in a queue: the hosts of one kernel differ by up to a microsecond."""
     time_slice: Time = "0s"
     """While all cores compute, packets wait for the end of a time slice of this length; 0s: they take
     precedence."""
