@@ -46,13 +46,48 @@ def test_a_run_says_how_much_was_skipped(tmp_path: Path) -> None:
         ("measure: {capture: [switch0:host1]}", "captures"),
         ("host: {packet_cost: 1us}", "packets that take time at hosts"),
         ("host: {packet_jitter: 1us}", "packets that take time at hosts"),
+        (
+            "jobs: [{name: b, kind: background, model: fluid, rate: 1Gbps, pairs: [[host2, host3]]}]",
+            "traffic as a fluid",
+        ),
         ("switch: {buffer: {kind: cells}}\nhost: {mtu: 1500B}", "switches of cells"),
         ("switch: {buffer: {kind: shared}, scheduler: {kind: ets}, pfc: {classes: [0]}}", "PFC"),
     ],
 )
 def test_what_does_not_go_with_it_is_refused(tmp_path: Path, more: str, why: str) -> None:
-    head = LONG[: LONG.index("measure")]
+    head = LONG[: LONG.index("jobs" if more.startswith("jobs") else "measure")]
+    if more.startswith("jobs"):
+        more += "\nuntil: 1s"
     problems = refused(tmp_path, f"{head}fidelity: skip\n{more}\n")
     assert [problem.path for problem in problems] == ["fidelity"]
-    assert problems[0].line == 5
+    assert problems[0].line == head.count("\n") + 1
     assert f"skip is not possible with {why}" in problems[0].message
+
+
+FAR = """\
+name: far
+topology: {{kind: single-switch, hosts: 2, host_link: {{rate: 100Gbps, delay: 200us}}}}
+jobs: [{{name: a, kind: bulk, pairs: [[host0, host1]], size: 500MB}}]
+{more}
+"""
+
+
+# Most of what is written is in flight, so little of the buffer comes free at once.
+@pytest.mark.parametrize(
+    ("more", "skips"),
+    [
+        ("", True),
+        ("faults: [{at: 0s, loss: {link: [host0, switch0], probability: 1e-6}}]", False),
+        ("host: {tcp: {congestion: bbr}}", False),
+    ],
+)
+def test_a_flow_sends_no_more_than_it_has_to(tmp_path: Path, more: str, skips: bool) -> None:
+    summaries = {}
+    for fidelity in ("exact", "skip"):
+        file = written(tmp_path, FAR.format(more=f"{more}\nfidelity: {fidelity}"))
+        (run,) = incast.run(file, out=tmp_path / fidelity).runs
+        summaries[fidelity] = run.summary
+        assert run.flows["sent_bytes"].sum() == pytest.approx(500e6, rel=0.05)
+    assert (summaries["skip"]["skipped_ps"] > 0) == skips
+    exact, skip = (each["flows"]["fct_max_ps"] for each in summaries.values())
+    assert skip == pytest.approx(exact, rel=0.01)

@@ -36,6 +36,11 @@ impl Red {
         }
     }
 
+    /// Whether the average is so high that a packet may be marked or dropped.
+    pub(crate) fn may_take(&self) -> bool {
+        self.count >= 0
+    }
+
     /// Nothing waits, and the transmitter is free from `from` on.
     pub(crate) fn idle(&mut self, from: Time) {
         self.idle_from = self.idle_from.max(from);

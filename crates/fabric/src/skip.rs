@@ -1,12 +1,13 @@
 //! What lets a driver pass over a stretch of time in which a network does the same again and again: all that
 //! is under way moves on, and ports count what they would have done meanwhile.
 //!
-//! Not for networks with PFC, cells or fluid, whose clocks are elsewhere.
+//! Not for networks with PFC, cells or fluid, whose clocks are elsewhere; and not where chance decides what
+//! is lost, since what is rare may not have come.
 
 use crate::counters::Discards;
 use crate::discipline::Discipline;
 use crate::fabric::Fabric;
-use crate::port::Port;
+use crate::port::{Port, flag};
 use units::Time;
 
 /// What a port counts, whatever waits there.
@@ -39,9 +40,6 @@ impl<B: Copy + Default> Fabric<B> {
         if !self.pfcs.is_empty() {
             return Some("PFC");
         }
-        if any(|port| port.cold.fluid.is_some()) {
-            return Some("traffic as a fluid");
-        }
         any(|port| port.cold.cells.is_some()).then_some("switches of cells")
     }
 
@@ -62,6 +60,12 @@ impl<B: Copy + Default> Fabric<B> {
         self.ports.iter().map(Port::passed).collect()
     }
 
+    /// Whether chance may take or mark packets of a port that has `passed` some and lost none: a faulty link,
+    /// or RED above its minimum.
+    pub fn is_left_to_chance(&self, passed: &[Passed]) -> bool {
+        self.ports.iter().zip(passed).any(|(port, passed)| passed.packets > 0 && port.has_chance(passed))
+    }
+
     /// Counts what each port would have done in a stretch of time that is passed over. How long packets wait
     /// is known of the others only.
     pub fn count(&mut self, more: impl Iterator<Item = Passed>) {
@@ -78,6 +82,15 @@ impl<B: Copy + Default> Port<B> {
             marks: self.cold.marks,
             discards: self.discards(),
         }
+    }
+
+    fn has_chance(&self, passed: &Passed) -> bool {
+        let is_seldom = passed.marks == 0 && passed.discards == Discards::default();
+        let mut classes = self.cold.classes.iter().flat_map(|classes| &classes.queues);
+        let may_take = |discipline: &Discipline| matches!(discipline, Discipline::Red(red) if red.may_take());
+        self.is(flag::FAULTY)
+            || is_seldom
+                && (may_take(&self.cold.discipline) || classes.any(|queue| may_take(&queue.discipline)))
     }
 
     fn count(&mut self, more: &Passed) {

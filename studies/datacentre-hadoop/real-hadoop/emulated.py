@@ -1,7 +1,7 @@
 """Real Hadoop on the modelled network: HDFS, YARN and MapReduce, unmodified, on emulated hosts.
 
     python emulated.py ROOT [--size 30MB] [--clock virtual|real] [--framework mapreduce|tez]
-                            [--background 300Mbps] [--choices fast,shallow,deep,ecn,pfc,dctcp]
+                            [--background 300Mbps] [--choices fast,shallow,deep,ecn,pfc,dctcp] [--seeds 3]
 
 The cluster is the study's, scaled down: compute nodes below one leaf switch, data nodes below another, the
 management node below a third. TeraGen, TeraSort and TeraValidate run one after the other, and the result
@@ -19,9 +19,11 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import yaml
@@ -30,6 +32,7 @@ from settings import DAEMONS, FRAMEWORKS, HEAP, JAVA_OPTIONS, Settings
 import incast
 from incast import text
 from incast.quantity import parse_bytes
+from incast.samples import by_choice
 
 HERE = Path(__file__).resolve().parent
 COMPUTE, DATA, SLOTS = 3, 2, 3
@@ -96,6 +99,7 @@ class Asked:
     background: str | None
     """Rate towards each compute node."""
     choices: list[str]
+    seeds: int
 
 
 def main() -> None:
@@ -107,6 +111,7 @@ def main() -> None:
     parser.add_argument("--framework", choices=["mapreduce", "tez"], default="mapreduce")
     parser.add_argument("--background", metavar="RATE", help="towards each compute node")
     parser.add_argument("--choices", default=",".join(CHOICES))
+    parser.add_argument("--seeds", type=int, default=1, help="of each choice")
     given = parser.parse_args()
     root = given.root.resolve()
     if any(root.is_relative_to(own) for own in OWN):
@@ -118,6 +123,7 @@ def main() -> None:
         given.framework,
         given.background,
         given.choices.split(","),
+        given.seeds,
     )
     jars(asked.root)
     folder = "/tmp/hadoop"
@@ -125,10 +131,14 @@ def main() -> None:
         asked.root
     )
     hadoop, ours = ran(asked, "hadoop", programs(asked)), ran(asked, "model", model(asked))
-    print(f"\n{'choice':10} {'client':>10} {'Hadoop':>10} {'model':>10}")
+    print(f"\n{'choice':10} {'client':>26} {'Hadoop':>26} {'model':>26}")
     for choice in asked.choices:
-        figures = client(hadoop[choice]), application(hadoop[choice]), modelled(ours[choice])
-        print(f"{choice:10}", *(f"{text.time(each):>10}" for each in figures))
+        figures = (
+            [client(run) for run in hadoop[choice]],
+            [application(run) for run in hadoop[choice]],
+            [modelled(run) for run in ours[choice]],
+        )
+        print(f"{choice:10}", *(f"{shown(each):>26}" for each in figures))
 
 
 def jars(root: Path) -> None:
@@ -145,14 +155,25 @@ def jars(root: Path) -> None:
     )
 
 
-def ran(asked: Asked, name: str, jobs: list[dict[str, Any]]) -> dict[str, incast.Result]:
-    """Runs a scenario: its results by choice."""
+def shown(times: Sequence[float | None]) -> str:
+    """A time of each seed: their mean, and the least and greatest."""
+    known = [each for each in times if each is not None]
+    if len(known) < len(times):
+        return f"{len(times) - len(known)} of {len(times)} did not end"
+    mean = text.time(fmean(known))
+    return mean if len(known) == 1 else f"{mean} ({text.time(min(known))} to {text.time(max(known))})"
+
+
+def ran(asked: Asked, name: str, jobs: list[dict[str, Any]]) -> dict[str, list[incast.Result]]:
+    """Runs a scenario: the results of each choice, one a seed."""
     scenario, out = asked.root / f"{name}.yaml", asked.root / name
     scenario.write_text(yaml.safe_dump(described(asked, jobs), sort_keys=False))
     command = [sys.executable, "-m", "incast", "run", str(scenario), "--out", str(out), "--force"]
+    if asked.seeds > 1:
+        command += ["--seeds", str(asked.seeds)]
     if (code := subprocess.run(command, check=False).returncode) not in (0, 8):
         raise SystemExit(code)
-    return {run.summary["choice"] or asked.choices[0]: run for run in incast.Result.open(out).runs}
+    return by_choice(incast.Result.open(out).runs)
 
 
 def client(run: incast.Result) -> float | None:

@@ -56,6 +56,9 @@ impl Sim {
         if !self.captures.is_empty() {
             return Err("captures");
         }
+        if !self.fluids.is_empty() {
+            return Err("traffic as a fluid");
+        }
         if let Some(obstacle) = self.net.fabric.obstacle_to_shift() {
             return Err(obstacle);
         }

@@ -138,7 +138,8 @@ fn alike(a: u64, b: u64) -> bool {
 
 #[test]
 fn flows_without_competition_end_when_they_would_have() {
-    for congestion in SENDERS {
+    // BBR measures the round trip every ten seconds, so what it does is never said to be steady.
+    for congestion in SENDERS.into_iter().filter(|each| *each != Congestion::Bbr) {
         let [(mut exact, all), (mut skipping, found)] = both(congestion, &[(0, 1), (2, 3)], 200_000_000);
         let skipped = skipping.skipped().expect("it skips");
         assert!(2 * skipped.as_ps() > skipping.net.now.as_ps(), "{congestion:?}: {skipped}");

@@ -1,8 +1,9 @@
-//! Whether flows are steady: what they do in two stretches of time of the same length.
+//! Whether flows are steady: what they do in four stretches of time of the same length.
 //!
-//! Each flow sends, or waits for nothing. And it has sent as much in the second stretch as in the first, and
-//! had the same mean window, within a hundredth. If flows are not steady, twice the time is looked at, and so
-//! on, so that a slow sawtooth is seen whole, and a slow growth is seen too.
+//! Each flow sends, or waits for nothing. And it has sent as much in one stretch as in another, and had the
+//! same mean window, within a hundredth: two stretches may be alike by chance, where shares wander. If flows
+//! are not steady, twice the time is looked at, and so on, so that a slow sawtooth is seen whole, and a slow
+//! growth is seen too.
 
 use super::room;
 use crate::endpoint::endpoint;
@@ -14,13 +15,14 @@ use fabric::Passed;
 use transport::tcp::Counters;
 use units::Time;
 
-/// Looks in each half.
-const LOOKS: u32 = 16;
+/// Stretches that are compared, and looks in each of them.
+const STRETCHES: usize = 4;
+const LOOKS: usize = 8;
 /// A half is at least so many round trips long.
 const ROUND_TRIPS: u64 = 8;
 /// While no round trip has been measured, one is taken to last this long.
 const ROUND_TRIP: Time = Time::from_us(100);
-/// Both halves are alike within one part in so many.
+/// Stretches are alike within one part in so many.
 const ALIKE: u64 = 100;
 /// At most so many times what was looked at is skipped before the next look.
 const AHEAD: u64 = 32;
@@ -29,10 +31,10 @@ const AHEAD: u64 = 32;
 struct Seen {
     slot: u32,
     side: usize,
-    /// Bytes acknowledged at the beginning and after the first half.
-    acked: [u64; 2],
-    /// Sum of the windows seen in each half.
-    windows: [u64; 2],
+    /// Bytes acknowledged at the beginning, and at the end of each stretch.
+    acked: [u64; STRETCHES + 1],
+    /// Sum of the windows seen in each stretch.
+    windows: [u64; STRETCHES],
     counters: Counters,
 }
 
@@ -43,7 +45,7 @@ pub(super) struct Watch {
     /// The least half.
     calm: Time,
     half: Time,
-    looks: u32,
+    looks: usize,
     ends: Vec<Seen>,
     ports: Vec<Passed>,
     taken: Vec<Taken>,
@@ -58,8 +60,8 @@ impl Watch {
         let seen = |(slot, flow): (u32, &Flow)| {
             [0, 1].map(|side| {
                 let tcp = &flow.ends[side].tcp;
-                let acked = [tcp.acked(), 0];
-                Seen { slot, side, acked, windows: [0; 2], counters: *tcp.counters() }
+                let (acked, windows) = ([tcp.acked(); STRETCHES + 1], [0; STRETCHES]);
+                Seen { slot, side, acked, windows, counters: *tcp.counters() }
             })
         };
         let ends: Vec<Seen> = flows.flat_map(seen).collect();
@@ -89,22 +91,20 @@ impl Watch {
 
     /// From one look to the next.
     pub(super) fn interval(&self) -> Time {
-        Time::from_ps(self.half.as_ps() / u64::from(LOOKS))
+        Time::from_ps(self.span().as_ps() / (STRETCHES * LOOKS) as u64)
     }
 
     /// Looks at all flows; whether it was the last time.
     pub(super) fn look(&mut self, flows: &Slab<Flow>) -> bool {
-        let half = usize::from(self.looks >= LOOKS);
+        let stretch = self.looks / LOOKS;
         self.looks += 1;
         for end in &mut self.ends {
             let Some(flow) = flows.get(end.slot) else { continue };
             let tcp = &flow.ends[end.side].tcp;
-            end.windows[half] += tcp.window();
-            if self.looks == LOOKS {
-                end.acked[1] = tcp.acked();
-            }
+            end.windows[stretch] += tcp.window();
+            end.acked[stretch + 1] = tcp.acked();
         }
-        self.looks == 2 * LOOKS
+        self.looks == STRETCHES * LOOKS
     }
 
     /// What goes on if all flows are steady.
@@ -113,18 +113,22 @@ impl Watch {
         for end in &self.ends {
             let flow = sim.flows.get(end.slot)?;
             let tcp = &flow.ends[end.side].tcp;
-            let [first, second] = [end.acked[1] - end.acked[0], tcp.acked() - end.acked[1]];
-            let bytes = first + second;
+            let sent: [u64; STRETCHES] = std::array::from_fn(|at| end.acked[at + 1] - end.acked[at]);
+            let bytes = sent.iter().sum();
             // A sender without a sign of life may wait for a timer that is not to be put off.
             let goes_on = if bytes > 0 { room(flow, end.side) > 0 } else { !tcp.awaits_answer() };
-            let alike = |[first, second]: [u64; 2]| ALIKE * first.abs_diff(second) <= first.max(second);
-            if !goes_on || !alike([first, second]) || (bytes > 0 && !alike(end.windows)) {
+            if tcp.is_paced() || !goes_on || !are_alike(sent) || (bytes > 0 && !are_alike(end.windows)) {
                 return None;
             }
             let counted = tcp.counters().since(&end.counters, |count| count);
             ends.push((endpoint(end.slot, end.side as u32), bytes, counted));
         }
         let ports = sim.net.fabric.passed();
+        let ports: Vec<Passed> =
+            ports.iter().zip(&self.ports).map(|(now, before)| now.since(before, |count| count)).collect();
+        if sim.net.fabric.is_left_to_chance(&ports) {
+            return None;
+        }
         let taken = sim.net.taken.iter().zip(&self.taken).map(|(now, before)| Taken {
             packets: now.packets - before.packets,
             bytes: now.bytes - before.bytes,
@@ -135,11 +139,7 @@ impl Watch {
             left: self.span().saturating_mul(AHEAD),
             passed: (Time::ZERO, Time::ZERO),
             ends,
-            ports: ports
-                .iter()
-                .zip(&self.ports)
-                .map(|(now, before)| now.since(before, |count| count))
-                .collect(),
+            ports,
             taken: taken.collect(),
         })
     }
@@ -147,6 +147,13 @@ impl Watch {
     fn span(&self) -> Time {
         self.half.saturating_mul(2)
     }
+}
+
+/// Whether figures of all stretches are alike.
+fn are_alike(figures: [u64; STRETCHES]) -> bool {
+    let (least, most) =
+        figures.iter().fold((u64::MAX, 0), |(least, most), at| (least.min(*at), most.max(*at)));
+    ALIKE * (most - least) <= most
 }
 
 /// What flows and ports do in a span of time, again and again.

@@ -23,7 +23,8 @@ impl Connection {
 
     fn new(config: &Arc<Config>, isn: u32, state: State) -> Self {
         let mss = config.mss.clamp(1, u32::from(u16::MAX));
-        let initial_space = u64::from(config.initial_window.max(1)) * u64::from(mss);
+        // Linux expects ten segments of its peer, however many it sends itself (TCP_INIT_CWND).
+        let initial_space = u64::from(config.initial_window.clamp(1, 10)) * u64::from(mss);
         let sizing = RightSizing::new(config.receive_buffer, config.receive_buffer_max, initial_space);
         let control = Control::new(config.control(mss), isn);
         Connection {

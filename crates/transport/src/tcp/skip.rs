@@ -27,7 +27,7 @@ impl Connection {
     }
 
     /// Takes `bytes` off the end of what is [unsent](Connection::unsent): they count as delivered elsewhere.
-    /// [`Event::Writable`] may follow.
+    /// [`Event::Writable`] follows at once if the application waits, however little room there is.
     ///
     /// # Panics
     /// When fewer are unsent.
@@ -35,7 +35,14 @@ impl Connection {
         assert!(bytes <= self.unsent(), "only what was never sent can be passed over");
         self.written -= bytes;
         self.update_limit();
-        self.release(self.board.una);
+        if std::mem::take(&mut self.write_blocked) {
+            self.events.push(Event::Writable);
+        }
+    }
+
+    /// Whether its congestion control is one of rates, which measures from time to time what it could have.
+    pub fn is_paced(&self) -> bool {
+        self.urgent & urgent::PACED != 0
     }
 
     /// Whether nothing of it is under way, and nothing is timed.
