@@ -56,8 +56,12 @@ class OutputError(IncastError):
 class OutputExistsError(OutputError):
     """The result folder holds something already, and nobody said that it may be overwritten."""
 
-    def __init__(self, folder: Path, ours: bool) -> None:
+    def __init__(self, folder: Path, ours: bool, what: str = "") -> None:
+        """`what` it holds, where nothing can allow to overwrite it."""
         self.folder = folder
+        if what:
+            super().__init__(f"{folder} holds {what}: choose another")
+            return
         way = (
             "choose another, or allow it to be overwritten (--force)"
             if ours

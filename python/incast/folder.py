@@ -40,7 +40,7 @@ METRICS = "openmetrics.txt"
 PLAN = "plan.json"
 FILES = (SUMMARY, WRITTEN, RESOLVED, GRAPH, REPORT, TRACE, METRICS, PLAN)
 FORMAT = 1
-_MARKER_BYTES_MAX = 1_000_000
+MARKER_BYTES_MAX = 1_000_000
 
 TABLES: tuple[str, ...] = tuple(_core.TABLES)
 LEVELS: str = _core.LEVELS
@@ -122,7 +122,7 @@ def check_format(place: Path) -> None:
     """Refuses a result of a later version, whose tables may mean something else."""
     for marker in MARKERS:
         try:
-            said = read_json(place / marker, _MARKER_BYTES_MAX)
+            said = read_json(place / marker, MARKER_BYTES_MAX)
         except (OSError, ValueError):
             continue  # Without a marker, or with half of one: what else is there decides.
         if isinstance(said, dict) and isinstance(said.get("format"), int) and said["format"] > FORMAT:

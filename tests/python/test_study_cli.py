@@ -169,6 +169,13 @@ def test_calibrate(tmp_path: Path) -> None:
     assert {each["cell"] for each in again["residuals"]} == {"deep/one", "deep/two"}
     run = call("study", "run", tmp_path / "study", "--cells", "deep", "--seeds", 1, "--out", tmp_path / "out")
     assert run.exit_code == Exit.OK, run.output
+    other = {**content["calibration"], "parameters": [{**CALIBRATION["parameters"][0], "cells": "deep"}]}
+    written(tmp_path / "study", {**content, "calibration": other})
+    assert call("calibrate", tmp_path / "study", "--out", tmp_path / "out").exit_code == Exit.OK
+    written(tmp_path / "another", {**SMALL, "name": "another"})
+    taken = call("study", "run", tmp_path / "another", "--out", tmp_path / "out")
+    assert taken.exit_code == Exit.USAGE
+    assert "holds runs of the study" in taken.stderr
     (tmp_path / "theirs").mkdir()
     (tmp_path / "theirs" / "letter").touch()
     refused = call("calibrate", tmp_path / "study", "--out", tmp_path / "theirs")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -77,7 +78,10 @@ def run(
 ) -> None:
     """Run a command on a host that `emu up` has started; its exit code is this one's."""
     with told(False):
-        code, output = order(folder, host, " ".join(command))
+        # One word is a line for the shell, several are a command and its arguments.
+        words = command[command[0] == "--" :]
+        line = words[0] if len(words) == 1 else shlex.join(words)
+        code, output = order(folder, host, line)
         sys.stdout.buffer.write(output)
         sys.stdout.flush()
     raise typer.Exit(code)

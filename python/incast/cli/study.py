@@ -204,7 +204,7 @@ def calibrate(study: StudyFolder, jobs: Jobs = None, out: Out = None, as_json: J
     """Fit a study's parameters to its calibration cells, and freeze them in its folder."""
     with told(as_json):
         need("study", "scipy.optimize")
-        found = load(study)
+        found = load(study, calibrated=False)
         place = out or Path("results") / found.name
         best = calibration.calibrate(found, place, jobs or os.cpu_count() or 1, _watch_trials)
     if as_json:

@@ -155,7 +155,7 @@ class MeasuredGrid:
         marker = out / folder.FARMEM_MARKER
         if marker.is_file():
             if _of(marker) != said:
-                raise OutputExistsError(out, ours=True)
+                raise OutputExistsError(out, ours=True, what="cells of something else")
         elif out.exists() and (not out.is_dir() or not folder.is_empty(out)):
             raise OutputExistsError(out, ours=False)
         out.mkdir(parents=True, exist_ok=True)
@@ -362,7 +362,7 @@ def _read(file: Path) -> list[Row]:
     kinds = {"str": str, "int": int, "float": float}
     lines = csv.DictReader(whole.splitlines())
     if lines.fieldnames and list(lines.fieldnames) != [field.name for field in fields(Row)]:
-        raise OutputExistsError(file.parent, ours=True)
+        raise OutputExistsError(file.parent, ours=True, what="cells of another version")
     try:
         return [
             Row(**{field.name: kinds[str(field.type)](line[field.name]) for field in fields(Row)})

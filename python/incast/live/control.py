@@ -175,7 +175,8 @@ class Door:
         except OSError as error:
             at = place((ip, port)) if port else ip
             raise RunError(f"{at}: {_no_door(error)}") from None
-        self.arrived: queue.SimpleQueue[Channel] = queue.SimpleQueue()
+        # No SimpleQueue: in Python 3.11 a signal can make a wait of that one endless.
+        self.arrived: queue.Queue[Channel] = queue.Queue()
         self.refused = 0
         self._guard = threading.Lock()
         self._strangers: dict[Connection, str] = {}

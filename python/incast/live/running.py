@@ -90,8 +90,8 @@ class Running:
         self.told: list[Frame] = []
         self.key = launch.key
         self.door = Door(launch.ip, self.key)
-        self.hellos: queue.SimpleQueue[tuple[Channel, Frame]] = queue.SimpleQueue()
-        self.events: queue.SimpleQueue[tuple[int, Channel, Frame]] = queue.SimpleQueue()
+        self.hellos: queue.Queue[tuple[Channel, Frame]] = queue.Queue()
+        self.events: queue.Queue[tuple[int, Channel, Frame]] = queue.Queue()
         self.looked = time.monotonic()
         self.members: dict[int, Member] = {}
         self.crashes: dict[int, int] = {}

@@ -23,8 +23,11 @@ from incast.study.verdict import check
 CLAIMS = "claims.toml"
 
 
-def load(folder: Path) -> Study:
-    """The study in a folder; `ScenarioError` names all problems of a file together."""
+def load(folder: Path, calibrated: bool = True) -> Study:
+    """The study in a folder; `ScenarioError` names all problems of a file together.
+
+    Unless `calibrated`, what an earlier calibration found is not read: another one begins.
+    """
     file = folder / FILE
     if not file.is_file():
         raise ScenarioError([Problem(f"is not a study: it has no {FILE}", file=str(folder))])
@@ -39,9 +42,10 @@ def load(folder: Path) -> Study:
     findings.stop_if_any()
     base = _base(model, document, folder)
     calibration = model.calibration
+    values = parameters.read if calibrated else parameters.starts
     study = Study(
         folder, document, model, base, cells, named, {}, fitted,
-        parameters.read(folder / calibration.file, calibration) if calibration else [], [],
+        values(folder / calibration.file, calibration) if calibration else [], [],
     )  # fmt: skip
     study = replace(study, published=_published(study))
     _check_calibration(study)

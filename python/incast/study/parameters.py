@@ -67,10 +67,15 @@ def _quantities(texts: Sequence[str]) -> tuple[float, float, float, Callable[[in
     raise ValueError(f"{', '.join(texts)}: expected three times, three rates, three sizes or three numbers")
 
 
+def starts(file: Path, calibration: Calibration) -> list[Node]:
+    """The value of each parameter that a calibration begins with; the file is where it will be frozen."""
+    return [Node.of(each.start, Mark(str(file))) for each in calibration.parameters]
+
+
 def read(file: Path, calibration: Calibration) -> list[Node]:
     """The frozen value of each parameter; its start where nothing was calibrated yet."""
     if not file.exists():
-        return [Node.of(each.start, Mark(str(file))) for each in calibration.parameters]
+        return starts(file, calibration)
     document = read_file(file)
     listed = document.child("parameters")
     entries = listed.value if listed and isinstance(listed.value, list) else []

@@ -7,7 +7,7 @@ stopped goes on where it was.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -147,6 +147,10 @@ def claim(out: Path, study: Study) -> None:
     marker = out / folder.STUDY_MARKER
     if out.exists() and not marker.is_file() and (not out.is_dir() or not folder.is_empty(out)):
         raise OutputExistsError(out, ours=False)
+    with suppress(OSError, ValueError):
+        said = read_json(marker, folder.MARKER_BYTES_MAX)
+        if isinstance(said, dict) and said.get("study", study.name) != study.name:
+            raise OutputExistsError(out, ours=True, what=f"runs of the study {said['study']}")
     out.mkdir(parents=True, exist_ok=True)
     folder.mark(out, folder.STUDY_MARKER, study=study.name)
 

@@ -95,7 +95,7 @@ def _best(scores: pl.DataFrame, k: int) -> pl.DataFrame:
 def _visits(task: Task, counts: U64, name: str) -> pl.DataFrame:
     """How often each node was reached, as a table."""
     frame = pl.DataFrame({"node": task.graph.names, name: counts})
-    frame = frame.with_columns(share=pl.col(name) / pl.col(name).sum())
+    frame = frame.with_columns(share=(pl.col(name) / pl.col(name).sum()).fill_nan(0.0))
     task.writer.table("visits", frame)
     return frame
 
