@@ -237,6 +237,7 @@ def test_bad_graphs_are_refused(tmp_path: Path) -> None:
     assert problem("sbm:3,60,1.5,0") == "sbm:3,60,1.5,0: INSIDE: 1.5 is not a probability: 0 to 1 is allowed"
     assert "like sbm:3,300,0.3,0.03" in problem("sbm:3,60")
     assert "at least a partition" in problem("sbm:9,3,0,0")
+    assert "edges take" in problem("sbm:3,1000000000,0.5,0.5")
     assert "graph has no nodes" in problem(nx.Graph())
     assert "not a node of the graph, which has 60 nodes, 0 to 59" in problem(SBM, starts=[60])
     assert "'x' is not a node" in problem(SBM, starts=["x"])

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import threading
 import zipfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -12,12 +15,15 @@ import polars as pl
 from incast import _core
 from incast.errors import why
 from incast.extras import extra
+from incast.text import size
 from incast.walks import edges
 from incast.walks.graph import WEIGHT, Graph, build, possible
 from incast.walks.problem import refuse
 
 if TYPE_CHECKING:
     import networkx as nx
+
+Made = TypeVar("Made")
 
 FORMS = (
     "an edge list (.txt, .txt.gz), a table (.csv, .csv.gz, .parquet), compressed rows (.npz), "
@@ -64,8 +70,42 @@ def _blocks(text: str, weighted: bool, directed: bool, seed: int) -> Graph:
     if not 1 <= counts[0] <= counts[1] <= 2**31:
         refuse("at least a partition, and at least a node in each, at most 2^31 nodes", file=text)
     sizes = [counts[1] // counts[0] + (at < counts[1] % counts[0]) for at in range(counts[0])]
-    core = _core.WalkGraph.sbm(sizes, *probabilities, seed)
+    _refuse_large(text, sizes, probabilities)
+    core = _in_background(lambda: _core.WalkGraph.sbm(sizes, *probabilities, seed))
     return Graph(core, pl.Series(np.arange(counts[1]), dtype=pl.Int64))
+
+
+def _refuse_large(given: str, sizes: Sequence[int], probabilities: Sequence[float]) -> None:
+    """Refuses a block model that this machine's memory can't hold."""
+    nodes, within = sum(sizes), sum(block * block for block in sizes) / 2
+    edges = within * probabilities[0] + (nodes * nodes / 2 - within) * probabilities[1]
+    needed, there = 2 * 4 * edges, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed > there:
+        refuse(
+            f"some {edges:.0e} edges take {size(int(needed))} of memory, this machine has {size(there)}: "
+            "fewer nodes or smaller probabilities are needed",
+            file=given,
+        )
+
+
+def _in_background(make: Callable[[], Made]) -> Made:
+    """What `make` gives, while this thread hears of Ctrl-C."""
+    made: list[Made] = []
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            made.append(make())
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(0.1)
+    if failed:
+        raise failed[0]
+    return made[0]
 
 
 def _rows(file: Path, weighted: bool, directed: bool) -> Graph:
