@@ -250,3 +250,19 @@ def test_a_request_to_end_gives_130_and_keeps_what_was_measured(
     for choice in ("a", "b"):
         summary = json.loads((tmp_path / "out" / choice / "summary.json").read_text())
         assert summary["end"] == "interrupted"
+
+
+@pytest.mark.parametrize("command", [["schema"], ["examples", "--json"]])
+def test_an_output_that_is_full_is_told(command: list[str]) -> None:
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "incast", *command],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (
+        4,
+        "error: the output can't be written: no space left on device\n",
+    )

@@ -29,6 +29,11 @@ def main() -> None:
     except KeyboardInterrupt:
         print("Interrupted.", file=sys.stderr)
         sys.exit(Exit.INTERRUPTED)
+    except OSError as error:
+        # What commands read and write they tell of themselves: this is the output.
+        what = error.filename or "the output can't be written"
+        print(f"error: {what}: {(error.strerror or str(error)).lower()}", file=sys.stderr)
+        sys.exit(Exit.FAILED)
 
 
 def _answer(app: Callable[..., Any]) -> int:
