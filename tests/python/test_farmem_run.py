@@ -254,6 +254,11 @@ def test_a_trace_has_what_faulted(tmp_path: Path) -> None:
     grid = Grid(local=(Size("4096000", bytes=4_096_000),), latencies=[1_000_000], rates=[100 * 10**9])
     (cell,) = predict(traced, grid, None).to_dicts()
     assert outcome.faults * 0.98 <= cell["faults"] <= outcome.faults * 1.02
+    whole = (tmp_path / "sweep.trace").read_bytes()
+    (tmp_path / "cut.trace").write_bytes(whole[: len(whole) // 2])
+    for name, is_cut in (("sweep", False), ("cut", True)):
+        said = CliRunner().invoke(app, ["farmem", "predict", str(tmp_path / f"{name}.trace")])
+        assert (f"{name} has no end: it was cut short" in said.stderr) == is_cut
 
 
 GROWING = """
@@ -518,6 +523,7 @@ def test_what_is_no_program_is_refused(tmp_path: Path) -> None:
     ("changed", "said"),
     [
         (["--local", "60kB"], "at least 16 pages are needed"),
+        (["--trace", "."], "can't be written"),
         (["--local", "1GB", "--page", "3KiB"], "power of two"),
         (["--local", "20MB", "--page", "2MiB"], "at least 16 pages are needed"),
         (["--local", "200"], "unit"),

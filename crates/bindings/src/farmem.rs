@@ -70,6 +70,11 @@ impl FarmemTrace {
         (1 << header.page_bits, header.policy.name(), header.capacity, header.writes)
     }
 
+    /// Whether its end is there.
+    fn has_end(&self) -> bool {
+        self.trace().has_end
+    }
+
     /// How many records.
     fn records(&self) -> usize {
         self.trace().len()

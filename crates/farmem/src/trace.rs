@@ -9,8 +9,8 @@
 //! [`Record::Asked`] of bytes.
 //!
 //! A record of zeros ends a trace, and an incomplete record is ignored, so a file can be used as a program's
-//! death left it. A page that is moved (mremap) is freed and written elsewhere. Not here: files, and the
-//! evaluation of a trace ([`crate::steps`]).
+//! death left it. One without an end was cut short. A page that is moved (mremap) is freed and written
+//! elsewhere. Not here: files, and the evaluation of a trace ([`crate::steps`]).
 
 use crate::cache::Policy;
 use thiserror::Error;
@@ -184,6 +184,8 @@ pub enum TraceError {
 pub struct Trace<'a> {
     /// How it was taken.
     pub header: Header,
+    /// Whether its end is there: a file may have been cut short.
+    pub has_end: bool,
     records: &'a [[u8; RECORD]],
 }
 
@@ -196,7 +198,7 @@ impl<'a> Trace<'a> {
         if end > MAX_RECORDS {
             return Err(TraceError::Long);
         }
-        let records = &records[..end];
+        let (has_end, records) = (end < records.len(), &records[..end]);
         let mut accesses = 0;
         for (before, record) in records.iter().enumerate() {
             match Record::decode(record).ok_or(TraceError::Record(before + 1))? {
@@ -207,7 +209,7 @@ impl<'a> Trace<'a> {
                 return Err(TraceError::Long);
             }
         }
-        Ok(Trace { header, records })
+        Ok(Trace { header, has_end, records })
     }
 
     /// How many records.

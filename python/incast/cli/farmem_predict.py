@@ -105,9 +105,13 @@ def predict(
         beside = _beside(cells, measured) if measured else None
         if out:
             _write(cells, out)
+    cut = [each.name for each in read if not each.trace.has_end()]
     if as_json:
-        show.print_json({"cells": cells.to_dicts(), "errors": beside and _plain(beside)})
+        errors = beside and _plain(beside)
+        show.print_json({"cells": cells.to_dicts(), "errors": errors, "cut_short": cut})
         return
+    for name in cut:
+        show.err.print(f"[yellow]{escape(name)} has no end: it was cut short, and says too little.[/]")
     _show_all(read, cells, beside, base is not None)
     if out:
         show.place("Cells", out)

@@ -87,6 +87,8 @@ def run(
         latency_ps, rate_bps = _wait(latency, bandwidth, there)
         if trace and read_ahead:
             options.refuse("what is fetched ahead does not fault: a trace needs --read-ahead 0", "--trace")
+        if trace and (trace.is_dir() or not os.access(trace.parent, os.W_OK)):
+            options.refuse(f"{trace} can't be written: a file in a folder that you may write to", "--trace")
         memory = shared.memory(page, read_ahead, pages_a_request, policy, compress, there)
         memory = replace(memory, latency_ps=latency_ps, rate_bps=rate_bps)
         if backend is Backend.SWAP:

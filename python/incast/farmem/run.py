@@ -45,6 +45,7 @@ _KEY = "server.key"
 _WAITS_NS = (500, 1000, 1500, 2000, 3000, 4000, 8000, 32_000)
 """For which programs count what they would hide."""
 _NAMES = 4096
+_RECORD_BYTES = 16
 """Bytes of a file of numbers that are their names; the numbers have as many, and the places behind them."""
 
 
@@ -327,15 +328,23 @@ def passed_on(process: subprocess.Popen[bytes]) -> Iterator[Event]:
 
 
 def _keep_trace(files: list[Path], to: Path) -> None:
-    """The longest trace, as long as it is."""
+    """The longest trace, as long as it is, with a record of zeros as its end; whole or not at all."""
     length, file = max(((_numbers(file).get("traced_bytes", 0), file) for file in files), default=(0, to))
     if not length:
         raise RunError(
             f"nothing to trace in {to}: all the program asked for fitted into local memory. Give it less"
         )
     trace = file.with_suffix(".trace")
-    os.truncate(trace, length)
-    shutil.move(trace, to)
+    for bytes_ in (length, length + _RECORD_BYTES):
+        os.truncate(trace, bytes_)
+    part = to.with_name(f".{to.name}.part")
+    try:
+        shutil.move(trace, part)
+        part.replace(to)
+    except OSError as error:
+        raise RunError(f"{to}: {(error.strerror or str(error)).lower()}") from None
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _latest(folder: Path, pid: int) -> Library:
