@@ -1,5 +1,6 @@
 """The command line."""
 
+import os
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -23,16 +24,20 @@ def main() -> None:
         from incast.cli.app import app
 
         asked = sys.argv[1 : sys.argv.index("--") if "--" in sys.argv else None]
-        if "--json" in asked:
-            sys.exit(_answer(app))
-        app()
+        try:
+            sys.exit(_answer(app) if "--json" in asked else app())
+        finally:
+            sys.stdout.flush()
     except KeyboardInterrupt:
         print("Interrupted.", file=sys.stderr)
         sys.exit(Exit.INTERRUPTED)
     except OSError as error:
-        # What commands read and write they tell of themselves: this is the output.
-        what = error.filename or "the output can't be written"
-        print(f"error: {what}: {(error.strerror or str(error)).lower()}", file=sys.stderr)
+        # What is left to be written would fail again when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Of what commands read and write they tell themselves: this is the output.
+        if not isinstance(error, BrokenPipeError):  # Its reader has seen enough.
+            what = error.filename or "the output can't be written"
+            print(f"error: {what}: {(error.strerror or str(error)).lower()}", file=sys.stderr)
         sys.exit(Exit.FAILED)
 
 
