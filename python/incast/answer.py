@@ -76,7 +76,7 @@ def _without_chance(choices: Mapping[str, Sequence[Summarised]]) -> Iterator[str
         where = f" with {text.listed(same)}" if len(same) < len(choices) else ""
         yield (
             f"All seeds give the same{where}: nothing there is left to chance. Real hosts differ by up to a "
-            "microsecond, which can decide what is lost: host.packet_jitter."
+            "microsecond, which can decide what is lost; host.packet_jitter has that."
         )
 
 

@@ -56,18 +56,16 @@ class OutputError(IncastError):
 class OutputExistsError(OutputError):
     """The result folder holds something already, and nobody said that it may be overwritten."""
 
-    def __init__(self, folder: Path, ours: bool, what: str = "") -> None:
-        """`what` it holds, where nothing can allow to overwrite it."""
+    def __init__(self, folder: Path, ours: bool = False, other: str = "") -> None:
+        """A result of `ours` may be overwritten; some `other` work of the same kind may not."""
         self.folder = folder
-        if what:
-            super().__init__(f"{folder} holds {what}: choose another")
-            return
-        way = (
-            "choose another, or allow it to be overwritten (--force)"
-            if ours
-            else "it isn't a result of incast: choose another"
-        )
-        super().__init__(f"{folder} holds something already: {way}")
+        if other:
+            way = "choose another"
+        elif ours:
+            way = "choose another, or allow it to be overwritten (--force)"
+        else:
+            way = "it isn't a result of incast: choose another"
+        super().__init__(f"{folder} holds {other or 'something already'}: {way}")
 
 
 class ResultError(IncastError):

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Callable
 from types import FrameType, TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
+
+_Made = TypeVar("_Made")
 
 REQUESTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """The signals that ask a command to end: Ctrl-C, a service manager or scheduler, a terminal that closes."""
@@ -22,6 +25,27 @@ def heed() -> None:
     for number in REQUESTS:
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, signal.default_int_handler)
+
+
+def aside(make: Callable[[], _Made]) -> _Made:
+    """What `make` gives, while this thread hears of requests to end: for what takes the core long."""
+    made: list[_Made] = []
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            made.append(make())
+        except BaseException as error:
+            failed.append(error)
+
+    # Nobody waits for it after such a request.
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(0.1)
+    if failed:
+        raise failed[0]
+    return made[0]
 
 
 class Stop:

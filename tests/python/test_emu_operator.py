@@ -90,6 +90,8 @@ def test_hosts_wait_in_the_background_for_commands(up: Path) -> None:
     assert emu("run", up, "host0", "ping", "-c", 1, "host2").returncode == 0
     assert emu("run", up, "host2", "cd /etc; exit_code() { return 7; }; exit_code").returncode == 7
     assert emu("run", up, "host2", "pwd").stdout == "/etc\n"
+    assert emu("run", up, "host2", "--", "sh", "-c", "exit 9").returncode == 9
+    assert emu("run", up, "host2", "printf", "[%s]", "a b", "c").stdout == "[a b][c]"
     wrong = emu("run", up, "host1", "true")
     assert (wrong.returncode, wrong.stderr) == (4, "error: host1 takes no commands: host0, host2 do\n")
     assert emu("down", up).returncode == 0

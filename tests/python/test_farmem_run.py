@@ -261,6 +261,17 @@ def test_a_trace_has_what_faulted(tmp_path: Path) -> None:
         assert (f"{name} has no end: it was cut short" in said.stderr) == is_cut
 
 
+def test_what_was_measured_is_kept_without_a_trace(tmp_path: Path) -> None:
+    nowhere = tmp_path / "missing" / "sweep.trace"
+    outcome = run(
+        [sys.executable, "-c", SWEEP.format(sweeps=1, change="")], replace(memory(1000), trace=nowhere)
+    )
+    assert outcome.faults > 1000
+    assert outcome.untraced == f"{nowhere}: no such file or directory"
+    fits = replace(memory(1 << 20), trace=tmp_path / "fits.trace")
+    assert run([sys.executable, "-c", "print(1)"], fits).untraced.startswith("nothing to trace in ")
+
+
 GROWING = """
 blocks = []
 for size in (2, 4, 8):

@@ -36,11 +36,11 @@ impl Passed {
 impl<B: Copy + Default> Fabric<B> {
     /// What of the network has clocks that can't be [moved](Fabric::shift), if anything.
     pub fn obstacle_to_shift(&self) -> Option<&'static str> {
-        let any = |has: fn(&Port<B>) -> bool| self.ports.iter().any(has);
         if !self.pfcs.is_empty() {
             return Some("PFC");
         }
-        any(|port| port.cold.cells.is_some()).then_some("switches of cells")
+        let has_cells = self.ports.iter().any(|port| port.cold.cells.is_some());
+        has_cells.then_some("switches of cells")
     }
 
     /// Moves all that is under way on by `by`; `body` does so with what packets carry.
@@ -60,8 +60,8 @@ impl<B: Copy + Default> Fabric<B> {
         self.ports.iter().map(Port::passed).collect()
     }
 
-    /// Whether chance may take or mark packets of a port that has `passed` some and lost none: a faulty link,
-    /// or RED above its minimum.
+    /// Whether chance may take or mark packets at a port that has `passed` some: its link is faulty, or RED
+    /// is above its minimum and has taken and marked none meanwhile.
     pub fn is_left_to_chance(&self, passed: &[Passed]) -> bool {
         self.ports.iter().zip(passed).any(|(port, passed)| passed.packets > 0 && port.has_chance(passed))
     }
@@ -86,11 +86,13 @@ impl<B: Copy + Default> Port<B> {
 
     fn has_chance(&self, passed: &Passed) -> bool {
         let is_seldom = passed.marks == 0 && passed.discards == Discards::default();
-        let mut classes = self.cold.classes.iter().flat_map(|classes| &classes.queues);
+        let classes = self.cold.classes.iter().flat_map(|classes| {
+            let voqs = classes.voqs.iter().flat_map(|voqs| &voqs.queues);
+            classes.queues.iter().chain(voqs)
+        });
+        let mut disciplines = classes.map(|queue| &queue.discipline).chain([&self.cold.discipline]);
         let may_take = |discipline: &Discipline| matches!(discipline, Discipline::Red(red) if red.may_take());
-        self.is(flag::FAULTY)
-            || is_seldom
-                && (may_take(&self.cold.discipline) || classes.any(|queue| may_take(&queue.discipline)))
+        self.is(flag::FAULTY) || is_seldom && disciplines.any(may_take)
     }
 
     fn count(&mut self, more: &Passed) {

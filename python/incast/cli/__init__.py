@@ -1,5 +1,6 @@
 """The command line."""
 
+import errno
 import os
 import sys
 from collections.abc import Callable
@@ -8,6 +9,9 @@ from typing import Any
 from incast.cli.exits import Exit
 from incast.cli.plain import take_any_text
 from incast.stop import heed
+
+_OUTPUT = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE)
+"""What an output can fail with."""
 
 
 def main() -> None:
@@ -27,17 +31,19 @@ def main() -> None:
         try:
             sys.exit(_answer(app) if "--json" in asked else app())
         finally:
-            sys.stdout.flush()
+            if sys.stdout:  # A command may have been given none.
+                sys.stdout.flush()
     except KeyboardInterrupt:
         print("Interrupted.", file=sys.stderr)
         sys.exit(Exit.INTERRUPTED)
     except OSError as error:
+        # Commands tell of what they read and write themselves: left is the output, which has no name.
+        if error.filename or error.errno not in _OUTPUT:
+            raise
         # What is left to be written would fail again when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        # Of what commands read and write they tell themselves: this is the output.
         if not isinstance(error, BrokenPipeError):  # Its reader has seen enough.
-            what = error.filename or "the output can't be written"
-            print(f"error: {what}: {(error.strerror or str(error)).lower()}", file=sys.stderr)
+            print(f"error: the output can't be written: {os.strerror(error.errno).lower()}", file=sys.stderr)
         sys.exit(Exit.FAILED)
 
 
@@ -56,6 +62,4 @@ def _answer(app: Callable[..., Any]) -> int:
         return Exit.USAGE
     except typer.Abort:
         return Exit.INTERRUPTED
-    except BrokenPipeError:
-        return Exit.FAILED  # The reader of the output has seen enough.
     return code if isinstance(code, int) else Exit.OK

@@ -74,7 +74,10 @@ def up(
 def run(
     folder: Folder,
     host: HostArgument,
-    command: Annotated[list[str], typer.Argument(metavar="COMMAND…", help="What its shell is to run.")],
+    command: Annotated[
+        list[str],
+        typer.Argument(metavar="COMMAND…", help="A command, or a quoted line for its shell."),
+    ],
 ) -> None:
     """Run a command on a host that `emu up` has started; its exit code is this one's."""
     with told(False):

@@ -16,7 +16,9 @@ from rich.table import Table
 
 from incast.cli import farmem_coverage as covered
 from incast.cli import farmem_options as shared
+from incast.cli import show
 from incast.cli.common import Json, told
+from incast.cli.exits import Exit
 from incast.cli.terminal import SafeConsole
 from incast.errors import RunError
 from incast.farmem import options
@@ -102,6 +104,9 @@ def run(
             options.refuse(f"at least {least} pages are needed: {bytes_}", f"--local {local}")
         outcome = _RUN[backend](program, memory)
     _show(outcome, memory.local, all_local, as_json)
+    if outcome.untraced:
+        show.error(RunError(outcome.untraced), as_json=False)
+        raise typer.Exit(Exit.FAILED)
     raise typer.Exit(outcome.exit_code)
 
 

@@ -155,7 +155,7 @@ class MeasuredGrid:
         marker = out / folder.FARMEM_MARKER
         if marker.is_file():
             if _of(marker) != said:
-                raise OutputExistsError(out, ours=True, what="cells of something else")
+                raise OutputExistsError(out, other="cells of something else")
         elif out.exists() and (not out.is_dir() or not folder.is_empty(out)):
             raise OutputExistsError(out, ours=False)
         out.mkdir(parents=True, exist_ok=True)
@@ -295,6 +295,8 @@ class MeasuredGrid:
                 f"{self.request.command[0]} ended with exit code {outcome.exit_code}: "
                 f"{said or 'without a word'}"
             )
+        if outcome.untraced:
+            raise RunError(outcome.untraced)
         row = _row(kind, self.number, memory, outcome, processor)
         self.rows.append(row)
         _append(self.out / RUNS, row)
@@ -362,7 +364,7 @@ def _read(file: Path) -> list[Row]:
     kinds = {"str": str, "int": int, "float": float}
     lines = csv.DictReader(whole.splitlines())
     if lines.fieldnames and list(lines.fieldnames) != [field.name for field in fields(Row)]:
-        raise OutputExistsError(file.parent, ours=True, what="cells of another version")
+        raise OutputExistsError(file.parent, other="cells of another version")
     try:
         return [
             Row(**{field.name: kinds[str(field.type)](line[field.name]) for field in fields(Row)})

@@ -180,6 +180,8 @@ class Outcome:
     """How much of the program's memory could be remote; None by swap, where all of it can."""
     notes: list[str] = field(default_factory=list)
     """What is to be known of these numbers."""
+    untraced: str = ""
+    """Why there is no trace, where one was asked for."""
     interrupted: bool = False
     """Whether somebody pressed Ctrl-C meanwhile, or asked it to end: the program got the signal too."""
 
@@ -264,13 +266,13 @@ def run(
             code = process.wait()
         wall = time.monotonic() - began
         files = [file for file in folder.iterdir() if not file.suffix]
-        if memory.trace:
-            _keep_trace(files, memory.trace)
+        untraced = _keep_trace(files, memory.trace) if memory.trace else ""
         outcome = _outcome(list(command), memory, code, wall, [_numbers(file) for file in files])
         return replace(
             outcome,
             interrupted=interrupted.is_set(),
             coverage=watch.coverage,
+            untraced=untraced,
             notes=[*outcome.notes, *(why for file in files if (why := _why(file)))],
             # A process that was killed has not said how much it touched.
             touched_bytes=max(outcome.touched_bytes, watch.governed_most),
@@ -327,24 +329,23 @@ def passed_on(process: subprocess.Popen[bytes]) -> Iterator[Event]:
             signal.signal(number, handler)
 
 
-def _keep_trace(files: list[Path], to: Path) -> None:
-    """The longest trace, as long as it is, with a record of zeros as its end; whole or not at all."""
+def _keep_trace(files: list[Path], to: Path) -> str:
+    """The longest trace, with a record of zeros as its end, whole or not at all; why there is none, if so."""
     length, file = max(((_numbers(file).get("traced_bytes", 0), file) for file in files), default=(0, to))
     if not length:
-        raise RunError(
-            f"nothing to trace in {to}: all the program asked for fitted into local memory. Give it less"
-        )
-    trace = file.with_suffix(".trace")
-    for bytes_ in (length, length + _RECORD_BYTES):
-        os.truncate(trace, bytes_)
-    part = to.with_name(f".{to.name}.part")
+        return f"nothing to trace in {to}: all the program asked for fitted into local memory. Give it less"
+    trace, part = file.with_suffix(".trace"), to.with_name(f".{to.name}.part")
+    # A record may have begun behind the last one that is said to be there.
+    for whole in (length, length + _RECORD_BYTES):
+        os.truncate(trace, whole)
     try:
         shutil.move(trace, part)
         part.replace(to)
     except OSError as error:
-        raise RunError(f"{to}: {(error.strerror or str(error)).lower()}") from None
+        return f"{to}: {(error.strerror or str(error)).lower()}"
     finally:
         part.unlink(missing_ok=True)
+    return ""
 
 
 def _latest(folder: Path, pid: int) -> Library:

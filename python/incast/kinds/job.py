@@ -6,6 +6,7 @@ asked through the registry (`incast.kinds`): no other module names a kind.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -142,9 +143,9 @@ class Job(Kind):
             "work": self.work(site),
         }
 
+    @abstractmethod
     def work(self, site: Site) -> dict[str, Any]:
         """What its kind adds to what the core reads; notes what is wrong with it."""
-        raise NotImplementedError
 
     def settings(self, *derived: str) -> dict[str, Any]:
         """The fields of its kind in base units, but for those that others are derived from."""

@@ -150,7 +150,7 @@ def claim(out: Path, study: Study) -> None:
     with suppress(OSError, ValueError):
         said = read_json(marker, folder.MARKER_BYTES_MAX)
         if isinstance(said, dict) and said.get("study", study.name) != study.name:
-            raise OutputExistsError(out, ours=True, what=f"runs of the study {said['study']}")
+            raise OutputExistsError(out, other=f"runs of the study {said['study']}")
     out.mkdir(parents=True, exist_ok=True)
     folder.mark(out, folder.STUDY_MARKER, study=study.name)
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from incast import _core
+from incast.stop import aside
 from incast.walks.problem import refuse
 
 U32 = npt.NDArray[np.uint32]
@@ -96,4 +97,5 @@ def build(names: pl.Series, sources: Any, targets: Any, weights: Any, directed: 
         refuse(f"{len(names)} nodes: at most {NODES_MAX} are allowed")
     weights = None if weights is None else np.ascontiguousarray(weights, dtype=np.float32)
     ends = [np.ascontiguousarray(each, dtype=np.uint32) for each in (sources, targets)]
-    return Graph(_core.WalkGraph.from_arcs(len(names), directed, ends[0], ends[1], weights), names)
+    core = aside(lambda: _core.WalkGraph.from_arcs(len(names), directed, ends[0], ends[1], weights))
+    return Graph(core, names)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import threading
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -15,6 +14,7 @@ import polars as pl
 from incast import _core
 from incast.errors import why
 from incast.extras import extra
+from incast.stop import aside
 from incast.text import size
 from incast.walks import edges
 from incast.walks.graph import WEIGHT, Graph, build, possible
@@ -22,8 +22,6 @@ from incast.walks.problem import refuse
 
 if TYPE_CHECKING:
     import networkx as nx
-
-Made = TypeVar("Made")
 
 FORMS = (
     "an edge list (.txt, .txt.gz), a table (.csv, .csv.gz, .parquet), compressed rows (.npz), "
@@ -71,7 +69,7 @@ def _blocks(text: str, weighted: bool, directed: bool, seed: int) -> Graph:
         refuse("at least a partition, and at least a node in each, at most 2^31 nodes", file=text)
     sizes = [counts[1] // counts[0] + (at < counts[1] % counts[0]) for at in range(counts[0])]
     _refuse_large(text, sizes, probabilities)
-    core = _in_background(lambda: _core.WalkGraph.sbm(sizes, *probabilities, seed))
+    core = aside(lambda: _core.WalkGraph.sbm(sizes, *probabilities, seed))
     return Graph(core, pl.Series(np.arange(counts[1]), dtype=pl.Int64))
 
 
@@ -86,26 +84,6 @@ def _refuse_large(given: str, sizes: Sequence[int], probabilities: Sequence[floa
             "fewer nodes or smaller probabilities are needed",
             file=given,
         )
-
-
-def _in_background(make: Callable[[], Made]) -> Made:
-    """What `make` gives, while this thread hears of Ctrl-C."""
-    made: list[Made] = []
-    failed: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            made.append(make())
-        except BaseException as error:
-            failed.append(error)
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    while thread.is_alive():
-        thread.join(0.1)
-    if failed:
-        raise failed[0]
-    return made[0]
 
 
 def _rows(file: Path, weighted: bool, directed: bool) -> Graph:
@@ -132,11 +110,13 @@ def _rows(file: Path, weighted: bool, directed: bool) -> Graph:
         refuse(f"{weight}: {WEIGHT}", file=file)
     matrix.eliminate_zeros()
     try:
-        core = _core.WalkGraph.from_rows(
-            directed,
-            matrix.indptr.astype(np.uint64),
-            matrix.indices.astype(np.uint32),
-            matrix.data.astype(np.float32) if weighted else None,
+        core = aside(
+            lambda: _core.WalkGraph.from_rows(
+                directed,
+                matrix.indptr.astype(np.uint64),
+                matrix.indices.astype(np.uint32),
+                matrix.data.astype(np.float32) if weighted else None,
+            )
         )
     except ValueError as error:
         refuse(f"{error} (--directed: arcs go one way)", file=file)
