@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -79,6 +80,15 @@ def test_tables_of_walks_that_find_no_room_are_named(disk: Path) -> None:
     assert f"error: {disk}/" in said
     assert "no space left on device" in said
     assert [each.name for each in disk.iterdir()] == ["other"]
+
+
+def test_a_matrix_of_walks_that_finds_no_room_ends_before_it_is_filled(disk: Path) -> None:
+    # In a process of its own, which a signal may end.
+    command = [sys.executable, "-m", "incast", "walk", SBM, "--app", "node2vec", "--out", str(disk / "out")]
+    done = subprocess.run([*command, "--walks", "2000"], capture_output=True, text=True, check=False)
+    assert done.returncode == 4, done.stderr
+    assert "no space left on device" in done.stderr
+    assert not list(disk.iterdir())
 
 
 def test_a_table_that_finds_no_room_is_named_wherever_the_room_ends(disk: Path) -> None:

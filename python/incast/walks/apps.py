@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, BinaryIO, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from incast import _core
@@ -136,33 +135,31 @@ def node2vec(task: Task) -> pl.DataFrame:
     shape = (len(task.starts) * task.request.walks, task.request.steps + 1)
     if shape[0] * shape[1] > CELLS_MAX:
         refuse(f"walks.npy would have {shape[0]} × {shape[1]} numbers: at most 2^40 are allowed", "--walks")
-    file = task.writer.folder / "walks.npy"
-    matrix = np.lib.format.open_memmap(file, mode="w+", dtype=np.uint32, shape=shape)
     visited = np.zeros(len(task.graph.names), dtype=np.uint64)
     row = 0
-    for nodes, offsets in task.walks.paths(task.starts):
-        visited += np.bincount(nodes, minlength=len(visited)).astype(np.uint64)
-        lengths = np.diff(offsets.astype(np.int64))
-        block = matrix[row : row + len(lengths)]
-        if len(nodes) == block.size:
-            block[:] = nodes.reshape(block.shape)
-        else:
-            block[:] = NO_NODE
+    with (task.writer.folder / "walks.npy").open("wb") as file:
+        _write_head(file, shape)
+        # A disk without room for all walks is found before the first one.
+        os.posix_fallocate(file.fileno(), 0, file.tell() + 4 * shape[0] * shape[1])
+        for nodes, offsets in task.walks.paths(task.starts):
+            visited += np.bincount(nodes, minlength=len(visited)).astype(np.uint64)
+            lengths = np.diff(offsets.astype(np.int64))
+            block = np.full((len(lengths), shape[1]), NO_NODE, dtype=np.uint32)
             block[np.arange(shape[1]) < lengths[:, None]] = nodes
-        row += len(lengths)
-    matrix.flush()
-    if row < len(matrix):
-        _cut(file, matrix[:row])
+            file.write(block.data)
+            row += len(lengths)
+        if row < shape[0]:  # Some walks were not finished. NumPy's head has room for any number of rows.
+            file.truncate()
+            file.seek(0)
+            _write_head(file, (row, shape[1]))
     task.writer.table("nodes", pl.DataFrame({"node": task.graph.names}).with_row_index("number"))
     return _most(_visits(task, visited, "visits"), task.request.top)
 
 
-def _cut(file: Path, rows: npt.NDArray[np.uint32]) -> None:
-    """Leaves the rows that were filled: those of walks that were finished."""
-    whole = file.with_suffix(".tmp")
-    with whole.open("wb") as out:
-        np.save(out, rows)
-    whole.replace(file)
+def _write_head(file: BinaryIO, shape: tuple[int, int]) -> None:
+    kind = np.lib.format.dtype_to_descr(np.dtype(np.uint32))
+    head = {"descr": kind, "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(file, head)
 
 
 def simrank(task: Task) -> pl.DataFrame:
