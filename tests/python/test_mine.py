@@ -242,6 +242,30 @@ def test_rules_are_written_and_not_kept(tmp_path: Path, form: str) -> None:
     assert int(peak) >> 10 < PYTHON_MIB
 
 
+def test_rules_that_were_interrupted_are_no_result_and_replace_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.dat").write_text("1 2 3\n1 2\n")
+    result = incast.mine(tmp_path / "a.dat", support="50%", confidence="50%")
+    write, out = output._write, tmp_path / "out"
+
+    def interrupted(result: incast.MineResult, name: str, file: Path, form: str) -> None:
+        write(result, name, file, form)
+        if name == "rules":
+            raise KeyboardInterrupt
+
+    for before in ([], ["incast-mine.json", "itemsets.csv", "rules.csv", "summary.json"]):
+        with monkeypatch.context() as patch:
+            patch.setattr(output, "_write", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                output.write(result, out, "parquet")
+        assert sorted(each.name for each in out.iterdir()) == before
+        # What a killed run leaves does not keep the next one out.
+        (out / ".rules.csv.tmp").write_text("half")
+        output.check_free(out, force=bool(before))
+        output.write(result, out, "csv")
+
+
 PYTHON_MIB = 85
 """Python with what writes messages, and what the allocator does not give back."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,9 @@ _TABLES = ("itemsets", "rules")
 
 def check_free(folder: Path, force: bool) -> None:
     """Refuses a folder that holds something, unless it is such a result and may be overwritten."""
-    # Passes that an interrupted run had finished are there to be gone on with.
-    if is_free(folder, KEPT_PASSES):
+    # Passes that an interrupted run had finished are there to be gone on with; a killed one leaves tables.
+    parts = (f".{name}.{form}.tmp" for name in _TABLES for form in FORMATS)
+    if is_free(folder, KEPT_PASSES, *parts):
         return
     ours = (folder / MINE_MARKER).is_file()
     if not force or not ours:
@@ -30,13 +32,16 @@ def check_free(folder: Path, force: bool) -> None:
 def write(result: MineResult, folder: Path, form: str) -> dict[str, Any]:
     """Itemsets, rules where they were asked for, and the summary, which is returned."""
     folder.mkdir(parents=True, exist_ok=True)
-    # The marker goes first: what follows is ours whatever happens.
-    mark(folder, MINE_MARKER)
-    for name in _TABLES:
-        for other in FORMATS:
-            (folder / f"{name}.{other}").unlink(missing_ok=True)
-        if name == "itemsets" or result.found_rules is not None:
-            _table(result, name, folder / f"{name}.{form}")
+    names = [name for name in _TABLES if name == "itemsets" or result.found_rules is not None]
+    with ExitStack() as parts:
+        # Nothing is a result, or replaces an earlier one, until all tables are written.
+        for name in names:
+            _write(result, name, parts.enter_context(whole(folder / f"{name}.{form}")), form)
+        mark(folder, MINE_MARKER)
+        (folder / SUMMARY).unlink(missing_ok=True)
+        for name in _TABLES:
+            for other in FORMATS:
+                (folder / f"{name}.{other}").unlink(missing_ok=True)
     for name in RECORDED:
         remove(folder, name)
     content = summary(result)
@@ -62,13 +67,8 @@ def summary(result: MineResult) -> dict[str, Any]:
     }
 
 
-def _table(result: MineResult, name: str, file: Path) -> None:
-    with whole(file) as part:
-        _write(result, name, part, file.suffix)
-
-
 def _write(result: MineResult, name: str, file: Path, form: str) -> None:
-    if form == ".json":
+    if form == "json":
         frame = result.itemsets if name == "itemsets" else result.rules
         frame.write_json(file)
         return
@@ -76,4 +76,4 @@ def _write(result: MineResult, name: str, file: Path, form: str) -> None:
     names = None if result.names is None else [str(each) for each in result.names]
     core = result.kept if name == "itemsets" else result.found_rules
     assert core is not None
-    (core.parquet if form == ".parquet" else core.csv)(file, names)
+    (core.parquet if form == "parquet" else core.csv)(file, names)
