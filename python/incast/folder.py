@@ -212,6 +212,13 @@ def replaceable(file: Path) -> Path:
     return file
 
 
+def free(file: Path, force: bool) -> Path:
+    """The file that the path leads to; raises `OutputError` if it is there and may not be overwritten."""
+    if file.exists() and not force:
+        raise OutputError(f"{file} is there already: choose another, or allow it to be overwritten (--force)")
+    return replaceable(file)
+
+
 @contextmanager
 def exported(target: Path) -> Iterator[BinaryIO]:
     """A file of any size that appears when it is complete; raises `ResultError` if it can't be written."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -364,8 +363,7 @@ def test_a_request_to_end_keeps_what_has_ended(number: signal.Signals, tmp_path:
         log = tmp_path / "out" / "program.log"
         until(lambda: runs.exists() and len(runs.read_text().splitlines()) >= 5, process)
         until(lambda: (said := log.read_text()) != "" and Path("/proc", said.strip()).exists(), process)
-        # Ctrl-C reaches the program too, the others only this process.
-        (os.killpg if number == signal.SIGINT else os.kill)(process.pid, number)
+        process.send_signal(number)
         assert process.stderr
         said = process.stderr.read().decode()
         assert process.wait(30) == 130, said

@@ -459,7 +459,7 @@ def test_ctrl_c_ends_the_program_and_tells_what_was_measured() -> None:
     ) as process:
         assert process.stdout
         assert process.stdout.readline() == b"up\n"
-        os.killpg(process.pid, signal.SIGINT)
+        process.send_signal(signal.SIGINT)  # Of a service manager: a terminal would tell the program too.
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 128 + signal.SIGINT
     assert b"Traceback" in errors  # The program's own.
@@ -486,8 +486,7 @@ def test_a_request_to_end_while_all_memory_is_local_ends_all(
         end = time.monotonic() + 60
         while not (up.exists() and up.read_text()) and time.monotonic() < end:
             time.sleep(0.05)
-        # Ctrl-C reaches the program too, the others only this process.
-        (os.killpg if number == signal.SIGINT else os.kill)(process.pid, number)
+        process.send_signal(number)
         _, errors = process.communicate(timeout=60)
     assert (process.returncode, errors) == (130, b"Interrupted.\n")
     assert up.read_text() == "up", "the program was not run again"
@@ -549,6 +548,20 @@ def test_what_cant_be_is_refused(changed: list[str], said: str) -> None:
     done = CliRunner().invoke(app, ["farmem", "run", "--local", "1MB", *FAR, *changed, "--", "true"])
     assert done.exit_code == 2
     assert said in done.stderr
+
+
+def test_a_trace_replaces_no_file_unless_it_may(tmp_path: Path) -> None:
+    trace = tmp_path / "mine.trace"
+    trace.write_text("mine")
+    asked = ["farmem", "run", "--local", "1MB", *FAR, "--trace", str(trace)]
+    done = CliRunner().invoke(app, [*asked, "--", "true"])
+    assert done.exit_code == 2
+    assert "is there already: choose another, or allow it to be overwritten (--force)" in done.stderr
+    assert trace.read_text() == "mine"
+    code = SWEEP.format(sweeps=1, change="")
+    done = CliRunner().invoke(app, [*asked, "--force", "--", sys.executable, "-c", code])
+    assert done.exit_code == 0, done.stderr
+    assert Traced.read(trace).footprint()
 
 
 def test_without_permission_the_way_out_is_told() -> None:

@@ -30,6 +30,7 @@ from incast.farmem.size import Size
 from incast.farmem.swap.run import LEAST_PAGES as SWAP_LEAST_PAGES
 from incast.farmem.swap.run import PAGE as SWAP_PAGE
 from incast.farmem.swap.run import run as run_swapped
+from incast.folder import free
 from incast.quantity import format_bytes
 
 
@@ -70,6 +71,7 @@ def run(
             "FILE",
         ),
     ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite a trace.")] = False,
     backend: Annotated[
         Backend,
         typer.Option(
@@ -91,6 +93,7 @@ def run(
             options.refuse("what is fetched ahead does not fault: a trace needs --read-ahead 0", "--trace")
         if trace and (trace.is_dir() or not os.access(trace.parent, os.W_OK)):
             options.refuse(f"{trace} can't be written: a file in a folder that you may write to", "--trace")
+        trace = trace and free(trace, force)
         memory = shared.memory(page, read_ahead, pages_a_request, policy, compress, there)
         memory = replace(memory, latency_ps=latency_ps, rate_bps=rate_bps)
         if backend is Backend.SWAP:

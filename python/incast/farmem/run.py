@@ -304,29 +304,35 @@ def check(wanted: str = "") -> None:
 def passed_on(process: subprocess.Popen[bytes]) -> Iterator[Event]:
     """Signals that would end this process end the program instead, and set the event.
 
-    Ctrl-C reaches the program anyway. A signal that this process ignores stays ignored.
+    A terminal's Ctrl-C reaches the program anyway. A signal that this process ignores stays ignored.
     """
     interrupted = Event()
 
     def pass_on(number: int, frame: FrameType | None) -> None:
         del frame
         interrupted.set()
-        process.send_signal(number)
-
-    def leave(number: int, frame: FrameType | None) -> None:
-        del number, frame
-        interrupted.set()
+        if number != signal.SIGINT or not _in_foreground():
+            process.send_signal(number)
 
     before = {
         number: handler for number in REQUESTS if (handler := signal.getsignal(number)) is not signal.SIG_IGN
     }
     for number in before:
-        signal.signal(number, leave if number == signal.SIGINT else pass_on)
+        signal.signal(number, pass_on)
     try:
         yield interrupted
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _in_foreground() -> bool:
+    """Whether a terminal sends its Ctrl-C to this process and the program."""
+    try:
+        with Path("/dev/tty").open("rb") as terminal:
+            return os.tcgetpgrp(terminal.fileno()) == os.getpgrp()
+    except OSError:
+        return False
 
 
 def _keep_trace(files: list[Path], to: Path) -> str:

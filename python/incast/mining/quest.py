@@ -12,7 +12,7 @@ from typing import Any
 
 from incast import _core
 from incast.errors import OutputError
-from incast.folder import named, replaceable
+from incast.folder import free, named
 from incast.mining import text
 from incast.mining.request import refuse
 
@@ -80,8 +80,7 @@ def generate(
     if threads < 1:
         refuse(f"{threads} threads: at least 1 is allowed", "--threads")
     _check_name(file)
-    if file.exists() and not force:
-        raise OutputError(f"{file} is there already: choose another, or allow it to be overwritten (--force)")
+    place = free(file, force)
     given = {field.name: getattr(quest, field.name) for field in fields(quest)}
     try:
         core = _core.QuestGenerator(**given)
@@ -94,7 +93,6 @@ def generate(
         refuse(f"{error}: a smaller number is allowed")
     if not file.parent.is_dir():
         raise OutputError(f"{file.parent} is no folder: make it before, or choose another")
-    place = replaceable(file)
     part = place.with_name(f".{place.name}.tmp{place.suffix}")
     try:
         with ExitStack() as stack:
