@@ -52,14 +52,91 @@ _SEEDED = """ssize_t os_getrandom(void *buf, size_t len, unsigned int flags)
 _ON_TIME = """{
 	if (time_travel_mode == TT_MODE_EXTERNAL && time_travel_ext_request(ns))
 """
-# A host whose processor is busy goes on later than it has asked for. The words say that it can.
+# A host whose processor is busy goes on later than it has asked for.
 _LATE = """{
-	static const char late[] __used = "time travel: may go on late";
-
 	if (ns < time_travel_time)
 		ns = time_travel_time;
 	if (time_travel_mode == TT_MODE_EXTERNAL && time_travel_ext_request(ns))
 """
+
+# It may go on late, and early: when it is called for a queue while an earlier call is not yet dealt with.
+_FIRST = """		if (e == time_travel_first_event()) {
+			BUG_ON(!time_travel_del_event(e));
+			BUG_ON(time_travel_time != e->time);
+"""
+_FIRST_DUE = """		if (e == time_travel_first_event() && time_travel_time >= e->time) {
+			BUG_ON(!time_travel_del_event(e));
+"""
+
+# What a network card and its kernel tell each other stands in the page of the clock, and takes no message:
+# the queues that the card calls for, when the kernel goes on; and the queues that the kernel has filled, when
+# it waits, if its calendar lets it say so as late as that. The words tell that a kernel can.
+_WENT_ON = """	/* we might request more stuff while polling - reset when we run */
+	time_travel_ext_prev_request_valid = false;
+}
+"""
+_IS_CALLED = """	/* we might request more stuff while polling - reset when we run */
+	time_travel_ext_prev_request_valid = false;
+
+	if (time_travel_shm && time_travel_called) {
+		u32 queues = *time_travel_word(time_travel_shm_id, 0);
+
+		*time_travel_word(time_travel_shm_id, 0) = 0;
+		if (queues)
+			time_travel_called(queues);
+	}
+}
+
+bool time_travel_kick(unsigned int queue);
+bool time_travel_kick(unsigned int queue)
+{
+	static const char words[] __used = "time travel: queues in the page";
+	u64 *free_until;
+
+	if (!time_travel_shm || !*time_travel_word(0, 0))
+		return false;
+	*time_travel_word(time_travel_shm_id, 1) |= 1U << queue;
+	/* what happens at this nanosecond may, and then it waits */
+	free_until = &time_travel_shm->free_until;
+	*free_until = min(*free_until, time_travel_shm->current_time + 1);
+	return true;
+}
+"""
+_WAITS = "static void time_travel_ext_wait(bool idle)\n"
+_HAS_WORDS = """void (*time_travel_called)(u32 queues);
+
+static u32 *time_travel_word(unsigned int client, unsigned int at)
+{
+	return (u32 *)(time_travel_shm->clients[client].reserve + 64) + at;
+}
+
+"""
+_CARD = "static irqreturn_t vu_req_interrupt(int irq, void *data)\n"
+_CALLS = """extern void (*time_travel_called)(u32 queues);
+bool time_travel_kick(unsigned int queue);
+
+static struct virtio_uml_device *vu_card;
+
+static void vu_card_interrupt(struct time_travel_event *ev)
+{
+	generic_handle_irq(vu_card->irq);
+}
+
+static struct time_travel_event vu_card_event = { .fn = vu_card_interrupt };
+
+static void vu_card_called(u32 queues)
+{
+	vu_card->vq_irq_vq_map |= queues;
+	time_travel_add_irq_event(&vu_card_event);
+}
+
+"""
+_HAS_IRQ = "	vu_dev->irq = rc;\n"
+_HAS_CARD = "	vu_card = vu_dev;\n	time_travel_called = vu_card_called;\n"
+_KICKS = "	time_travel_propagate_time();\n\n	if (info->kick_fd < 0) {\n"
+_KICKS_PAGE = (
+    "	time_travel_propagate_time();\n\n	if (time_travel_kick(vq->index))\n		return true;\n\n"
+)
 
 # A program that computes without a system call may wait for another thread of its own, which gets no
 # processor while no time passes. When such a stretch has taken two alarms of its processor time, a
@@ -154,7 +231,13 @@ def _build(tree: Path, build: Path) -> Path:
     _replace(tree / "arch/um/os-Linux/util.c", _RANDOM, _SEEDED)
     clock = tree / "arch/um/kernel/time.c"
     _replace(clock, _ON_TIME, _LATE)
-    _replace(clock, "BUG_ON(time_travel_time != e->time)", "BUG_ON(time_travel_time < e->time)")
+    _replace(clock, _FIRST, _FIRST_DUE)
+    _replace(clock, _WENT_ON, _IS_CALLED)
+    _replace(clock, _WAITS, _HAS_WORDS + _WAITS)
+    card = tree / "arch/um/drivers/virtio_uml.c"
+    _replace(card, _CARD, _CALLS + _CARD)
+    _replace(card, _HAS_IRQ, _HAS_IRQ + _HAS_CARD)
+    _replace(card, _KICKS, _KICKS_PAGE + "	if (info->kick_fd < 0) {\n")
     programs = tree / "arch/um/os-Linux/skas/process.c"
     _replace(programs, _BEGUN, _ALARM + _BEGUN)
     _replace(programs, _STOPS, _STOPS_TOO)

@@ -205,7 +205,7 @@ def resolved(folder: Path, name: str) -> dict[str, Any]:
     (folder / "o.txt").write_text("0\n1\n2\n3\n")
     write(folder / "t.trace", scans(8, 2))
     # A program is refused where no kernel is; whether this is one is found out when it runs.
-    (folder / "linux").write_text("time-travel=ext:")
+    (folder / "linux").write_text("time-travel=ext: time travel: queues in the page")
     (folder / "linux").chmod(0o755)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(kernel.VARIABLE, str(folder / "linux"))

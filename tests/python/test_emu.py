@@ -54,6 +54,8 @@ built = pytest.mark.skipif(
 )
 
 
+KERNEL = "time-travel=ext: time travel: queues in the page"
+"""What a kernel of emulated hosts has in its program."""
 OTHER = "name: other, hosts: host1, command: 'true', done: started"
 
 
@@ -122,7 +124,7 @@ def test_what_has_no_effect_on_an_emulated_host_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, job: str, faults: str, reason: str
 ) -> None:
     linux = tmp_path / "linux"
-    linux.write_text("time-travel=ext:")
+    linux.write_text(KERNEL)
     linux.chmod(0o755)
     monkeypatch.setenv(kernel.VARIABLE, str(linux))
     scenario = tmp_path / "emu.yaml"
@@ -151,7 +153,7 @@ def test_emulated_jobs_that_cannot_be_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, str], line: str, reason: str
 ) -> None:
     linux = tmp_path / "linux"
-    linux.write_text("time-travel=ext:")
+    linux.write_text(KERNEL)
     linux.chmod(0o755)
     monkeypatch.setenv(kernel.VARIABLE, str(linux))
     text = JOBS
@@ -164,17 +166,16 @@ def test_emulated_jobs_that_cannot_be_are_refused(
     assert line + reason in done.output
 
 
-def test_a_kernel_that_cannot_be_late_has_no_speed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kernel_of_an_earlier_incast_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     linux = tmp_path / "linux"
     linux.write_text("time-travel=ext:")
     linux.chmod(0o755)
     monkeypatch.setenv(kernel.VARIABLE, str(linux))
-    text = JOBS.replace("{emulated: true}", "{emulated: true, cpu_rate: 0.5}")
-    (tmp_path / "emu.yaml").write_text(text)
+    (tmp_path / "emu.yaml").write_text(JOBS)
     done = CliRunner().invoke(app, ["validate", str(tmp_path / "emu.yaml")], env={"COLUMNS": "160"})
     assert done.exit_code == 2
-    assert "emu.yaml:3: host.kernel.cpu_rate: " in done.output
-    assert "was built before there was cpu_rate: remove it" in done.output
+    assert "emu.yaml:3: host.kernel.emulated: " in done.output
+    assert "was built for an earlier incast: remove it" in done.output
 
 
 def test_emulated_jobs_need_a_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -313,7 +314,7 @@ def test_a_run_that_is_ended_while_hosts_boot_is_a_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     linux = tmp_path / "linux"
-    linux.write_text("#!/bin/sh\n# time-travel=ext:\ntouch $0.boots\nexec sleep 600\n")
+    linux.write_text(f"#!/bin/sh\n# {KERNEL}\ntouch $0.boots\nexec sleep 600\n")
     linux.chmod(0o755)
     monkeypatch.setenv(kernel.VARIABLE, str(linux))
     scenario = tmp_path / "emu.yaml"

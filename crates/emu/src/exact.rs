@@ -145,7 +145,8 @@ impl Lab for Exact {
         let Some(device) = &mut seat.guest.device else { return Ok(()) };
         let given = device.deliver(packet).and_then(|_| device.show_received());
         given.map_err(|wrong| damaged(&seat.guest.name, wrong))?;
-        let mut due = seat.guest.interrupt(now, true)?;
+        seat.guest.interrupt(true);
+        let mut due = Some(now);
         let before = self.events.len();
         while let Some(at) = due.filter(|at| *at < now + time.as_ps() / 1000) {
             due = self.seat(host).guest.alone(due, at + 1)?;
@@ -234,7 +235,7 @@ impl Exact {
         }
         self.send_finished(sim, host)?;
         self.hand_over(sim, host, now)?;
-        self.interrupt(sim, host, now)?;
+        self.interrupt(sim, host, now);
         let seat = self.seat(host);
         if seat.due.take_if(|due| *due <= now).is_some() {
             let free_until = seat.free_until(sim, last, now);
@@ -278,15 +279,14 @@ impl Exact {
     }
 
     /// Interrupts a guest that wants it, or asks to be woken when its card may.
-    fn interrupt(&mut self, sim: &mut Sim, host: HostId, now: u64) -> Result<(), Error> {
+    fn interrupt(&mut self, sim: &mut Sim, host: HostId, now: u64) {
         let seat = self.seat(host);
         if seat.wants == [false; 2] {
-            return Ok(());
+            return;
         }
         let free = seat.quiet_until.max(seat.busy_until());
         if free > now {
-            sim.wake_at(host, of_clock(free));
-            return Ok(());
+            return sim.wake_at(host, of_clock(free));
         }
         seat.quiet_until = now + seat.guest.card.moderation;
         let [came, left] = std::mem::take(&mut seat.wants);
@@ -294,14 +294,10 @@ impl Exact {
             seat.in_ring = 0;
         }
         for received in [came.then_some(true), left.then_some(false)].into_iter().flatten() {
-            let due = self.seat(host).guest.interrupt(now, received)?;
-            match due {
-                // It runs next, without an event of its own.
-                Some(at) if at <= now => self.seat(host).due = due,
-                _ => self.ask(sim, host, due),
-            }
+            seat.guest.interrupt(received);
         }
-        Ok(())
+        // It runs next, without an event of its own.
+        seat.due = Some(now);
     }
 
     /// Sends the next packet of a guest, if none is leaving: so the guest's own queues are where packets
@@ -332,7 +328,11 @@ impl Exact {
     fn turn(&mut self, sim: &mut Sim, host: HostId, last: bool) -> Result<(), Error> {
         loop {
             match self.seat(host).guest.turn()? {
-                Turn::Waits(due) => {
+                Turn::Waits { due, sends } => {
+                    if sends {
+                        sim.move_on(of_clock(self.seat(host).guest.now()));
+                        self.send(sim, host)?;
+                    }
                     let at = on_clock(sim.progress().now);
                     self.charge(sim, host, at)?;
                     self.send_finished(sim, host)?;

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::meter::Meter;
 use crate::patience::Patience;
 use crate::processor::Processor;
-use crate::vhost::device::{Device, Said};
+use crate::vhost::device::{Device, RECEIVE, Said, TRANSMIT};
 use crate::vhost::wire;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs::File;
@@ -38,9 +38,15 @@ pub const TIME_OF_DAY: u64 = 1_577_836_800_000_000_000;
 /// How a guest's turn ended.
 #[derive(Debug)]
 pub enum Turn {
-    /// It waits, for a time or for ever.
-    Waits(Option<u64>),
-    /// It has something to send; the message is to be [answered](Guest::answer).
+    /// It waits, for a time or for ever. It may have something to send, which it had by its clock.
+    Waits {
+        /// When it wants to run next.
+        due: Option<u64>,
+        /// It has something to send.
+        sends: bool,
+    },
+    /// It has something to send, and goes on once the message is [answered](Guest::answer): so does a guest
+    /// whose computing takes time.
     Sends(wire::Message),
     /// Its kernel has ended.
     Ended,
@@ -123,6 +129,7 @@ impl Guest {
             return Err(broken(io::ErrorKind::InvalidData.into()));
         }
         let page = Page::new(begun).map_err(Error::Start)?;
+        page.let_send_later(true);
         // The second descriptor would be for a log that no kernel writes yet.
         let fds = [page.file().as_fd(), page.file().as_fd()];
         let answer = protocol::Message { op: Op::Ack, seq: started.seq, time: GUEST.into() };
@@ -150,6 +157,7 @@ impl Guest {
     /// # Errors
     /// Processor time can't be counted here.
     pub fn charge(&mut self, rate: f64) -> Result<(), Error> {
+        self.page.let_send_later(false);
         self.processor = Some(Processor::new(Meter::of(self.child.id()).map_err(Error::Meter)?, rate));
         Ok(())
     }
@@ -179,18 +187,28 @@ impl Guest {
     fn settle(&mut self) -> Result<Option<u64>, Error> {
         loop {
             match self.turn()? {
-                Turn::Waits(due) => return Ok(due),
-                Turn::Sends(message) => {
-                    if let Some(device) = &mut self.device {
-                        while let Some(taken) = device.take().map_err(|wrong| damaged(&self.name, wrong))? {
-                            device.sent(taken.head).map_err(|wrong| damaged(&self.name, wrong))?;
-                        }
+                Turn::Waits { due, sends } => {
+                    if sends {
+                        self.lose()?;
                     }
+                    return Ok(due);
+                }
+                Turn::Sends(message) => {
+                    self.lose()?;
                     self.answer(&message, self.page.now())?;
                 }
                 Turn::Ended => return Err(Error::Boot { name: self.name.clone() }),
             }
         }
+    }
+
+    /// Loses what it has to send.
+    fn lose(&mut self) -> Result<(), Error> {
+        let Some(device) = &mut self.device else { return Ok(()) };
+        while let Some(taken) = device.take().map_err(|wrong| damaged(&self.name, wrong))? {
+            device.sent(taken.head).map_err(|wrong| damaged(&self.name, wrong))?;
+        }
+        Ok(())
     }
 
     /// Lets it go on at `now`, which it had waited for. It may move its clock on as long as it is before
@@ -199,7 +217,8 @@ impl Guest {
     /// # Errors
     /// A guest that is gone.
     pub fn wake(&mut self, now: u64, free_until: u64) -> Result<(), Error> {
-        self.page.run(now, free_until);
+        // All that happens at this nanosecond is a turn.
+        self.page.run(now, free_until.max(now + 1));
         // Its own clock began with it. A time that it asked for may be any.
         let run = protocol::Message { op: Op::Run, seq: 0, time: now.saturating_sub(self.begun) };
         protocol::send(&self.time, run, &[]).map_err(|error| self.broken(error))
@@ -249,7 +268,10 @@ impl Guest {
     fn answer_time(&mut self) -> io::Result<Option<Turn>> {
         let message = protocol::receive(&mut self.time)?;
         let time = match message.op {
-            Op::Wait => return Ok(Some(Turn::Waits(self.request()))),
+            Op::Wait => {
+                let sends = self.page.take_filled(TRANSMIT as u32);
+                return Ok(Some(Turn::Waits { due: self.request(), sends }));
+            }
             Op::Get => self.page.now().saturating_sub(self.begun),
             Op::GetTimeOfDay => TIME_OF_DAY - BOOT + self.begun,
             _ => 0,
@@ -301,16 +323,9 @@ impl Guest {
         }
     }
 
-    /// Interrupts it at `now`, while it waits; when it wants to run.
-    ///
-    /// # Errors
-    /// A guest that does not answer.
-    pub fn interrupt(&mut self, now: u64, received: bool) -> Result<Option<u64>, Error> {
-        self.page.interrupt(now);
-        match self.device.as_mut().map(|device| device.interrupt(received)) {
-            Some(Err(error)) => Err(self.broken(error)),
-            _ => Ok(self.request()),
-        }
+    /// Interrupts it when it runs next, for packets that it has received, or for those that have left.
+    pub fn interrupt(&self, received: bool) {
+        self.page.call(if received { RECEIVE } else { TRANSMIT } as u32);
     }
 
     fn broken(&self, error: io::Error) -> Error {

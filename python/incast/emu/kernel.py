@@ -24,8 +24,8 @@ _MODULES_MAX = 64 << 20
 _LIST_MAX = 1 << 16
 _CLOCK = b"time-travel=ext:"
 """Stands in a kernel whose clock can be somebody else's (arch/um/kernel/time.c)."""
-_LATE = b"time travel: may go on late"
-"""Stands in one that packaging/uml.py has taught to wait for a busy processor."""
+_OURS = b"time travel: queues in the page"
+"""Stands in one that today's packaging/uml.py has built."""
 
 _ALLOWED_NAME = "net.ipv4.tcp_allowed_congestion_control"
 _ALLOWED = Path("/proc/sys") / _ALLOWED_NAME.replace(".", "/")
@@ -56,15 +56,9 @@ def lacking() -> str:
         return f"{kernel} can't be run: chmod +x {kernel}"
     if not _has(kernel, _CLOCK):
         return f"{kernel} is no kernel of emulated hosts, or has no time travel: make uml builds one"
+    if not _has(kernel, _OURS):
+        return f"{kernel} was built for an earlier incast: remove it, and make uml builds another"
     return ""
-
-
-def never_late() -> str:
-    """Why no host's processor can have a speed with the kernel that is there; empty where it can."""
-    kernel = find()
-    if kernel is None or _has(kernel, _LATE):
-        return ""
-    return f"{kernel} was built before there was cpu_rate: remove it, and make uml builds another"
 
 
 def bpf(congestion: str) -> Path:

@@ -120,19 +120,14 @@ def _check_kernel(scenario: Scenario, spec: Mapping[str, Any], findings: Finding
     programs = [index for index, job in enumerate(scenario.jobs) if job.traits.linux]
     if programs and (lacking := kernel.lacking()):
         findings.add(("jobs", programs[0], "kind"), lacking)
-    rated = any(rule["config"]["kernel"]["cpu_rate"] is not None for rule in spec["hosts"])
     overrides = [
         ("host_overrides", index)
         for index, override in enumerate(scenario.host_overrides)
         if "kernel" in override.changes()
     ]
-    for field, asked, why in (
-        ("emulated", _emulated(spec), kernel.lacking),
-        ("cpu_rate", rated, kernel.never_late),
-    ):
-        if asked and (lacking := why()):
-            place = ("host",) if getattr(scenario.host.kernel, field) or not overrides else overrides[-1]
-            findings.add((*place, "kernel", field), lacking)
+    if _emulated(spec) and (lacking := kernel.lacking()):
+        place = ("host",) if scenario.host.kernel.emulated or not overrides else overrides[-1]
+        findings.add((*place, "kernel", "emulated"), lacking)
 
 
 def _here(written: Written) -> tuple[dict[str, Any], ...]:

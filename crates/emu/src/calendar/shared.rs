@@ -1,5 +1,8 @@
 //! The page that a guest and its calendar share (`struct um_timetravel_schedshm`), so that a turn takes one
 //! message each way. Each guest has a page of its own: none sees another's.
+//!
+//! What the kernel and its network card tell each other stands there too, in room that the protocol leaves
+//! unused: `packaging/uml.py` has the kernel's side.
 
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use std::io;
@@ -27,6 +30,11 @@ mod at {
     pub const CAPABILITIES: usize = 0;
     pub const FLAGS: usize = 4;
     pub const REQUEST: usize = 8;
+    /// Of the calendar: whether what the guest sends may wait until the guest does.
+    pub const SENDS_LATER: usize = 64;
+    /// Of the guest: the queues that the card calls for, and those which the guest has filled; a bit each.
+    pub const CALLED: usize = 64;
+    pub const FILLED: usize = 68;
 }
 
 /// `UM_TIMETRAVEL_SCHEDSHM_CAP_TIME_SHARE`, `UM_TIMETRAVEL_SCHEDSHM_FLAGS_REQ_RUN`.
@@ -64,7 +72,9 @@ impl Page {
 
     /// The guest runs at `now`, and may move its clock on by itself as long as it is before `free_until`.
     pub fn run(&self, now: u64, free_until: u64) {
-        self.set_now(now, free_until, GUEST);
+        self.set_u64(at::CURRENT_TIME, now);
+        self.set_u64(at::FREE_UNTIL, free_until);
+        self.page.store_u16(at::RUNNING, GUEST).expect("within the page");
     }
 
     /// From now on the running guest may move its clock on as long as it is before `free_until`.
@@ -72,15 +82,22 @@ impl Page {
         self.set_u64(at::FREE_UNTIL, free_until);
     }
 
-    /// We run, as whoever interrupts the guest at `now`.
-    pub fn interrupt(&self, now: u64) {
-        self.set_now(now, u64::MAX, OURSELVES);
+    /// Whether the guest says that it has something to send when it waits, instead of at once.
+    pub fn let_send_later(&self, later: bool) {
+        self.set_u32(client(OURSELVES) + at::SENDS_LATER, later.into());
     }
 
-    fn set_now(&self, now: u64, free_until: u64, running: u16) {
-        self.set_u64(at::CURRENT_TIME, now);
-        self.set_u64(at::FREE_UNTIL, free_until);
-        self.page.store_u16(at::RUNNING, running).expect("within the page");
+    /// Calls the guest for a queue, when it runs next.
+    pub fn call(&self, queue: u32) {
+        let called = self.u32(client(GUEST) + at::CALLED);
+        self.set_u32(client(GUEST) + at::CALLED, called | 1 << queue);
+    }
+
+    /// Whether the guest, which waits, has filled a queue since the last call.
+    pub fn take_filled(&self, queue: u32) -> bool {
+        let filled = self.u32(client(GUEST) + at::FILLED);
+        self.set_u32(client(GUEST) + at::FILLED, 0);
+        filled & 1 << queue != 0
     }
 
     /// The guest's clock.
@@ -90,9 +107,13 @@ impl Page {
 
     /// When the guest wants to run next.
     pub fn request(&self) -> Option<u64> {
-        let flags = self.page.load_u32(client(GUEST) + at::FLAGS).expect("within the page");
+        let flags = self.u32(client(GUEST) + at::FLAGS);
         let time = self.page.load_u64(client(GUEST) + at::REQUEST).expect("within the page");
         (flags & WANTS_TO_RUN != 0).then_some(time)
+    }
+
+    fn u32(&self, at: usize) -> u32 {
+        self.page.load_u32(at).expect("within the page")
     }
 
     fn set_u32(&self, at: usize, value: u32) {

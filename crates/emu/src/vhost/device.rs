@@ -5,11 +5,13 @@ use super::ring::{Ring, SIZE_MAX, Wrong};
 use super::wire::{self, Message, request};
 use crate::offload::{HEADER, Packets};
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 
 /// Queues.
-const RECEIVE: usize = 0;
-const TRANSMIT: usize = 1;
+pub const RECEIVE: usize = 0;
+/// See [`RECEIVE`].
+pub const TRANSMIT: usize = 1;
 
 /// `VIRTIO_NET_F_CSUM`, `_HOST_TSO4`, `_HOST_ECN`: what a card with offloads has.
 const OFFLOADS: u64 = 1 | 1 << 11 | 1 << 13;
@@ -59,8 +61,8 @@ pub struct Taken {
 #[derive(Debug)]
 pub struct Device {
     socket: UnixStream,
-    /// Where the guest is interrupted.
-    calls: Option<UnixStream>,
+    /// Where the standard has the guest interrupted. The guest takes its end for the card's.
+    calls: Option<OwnedFd>,
     memory: Memory,
     rings: [Ring; 2],
     mac: [u8; 6],
@@ -145,13 +147,7 @@ impl Device {
                 self.rings.iter_mut().for_each(|ring| ring.event_index = features & EVENT_INDEX != 0);
             }
             request::SET_BACKEND_REQ_FD => {
-                let calls = message.fds.pop().map(UnixStream::from);
-                // As long as the guest's own socket: nobody is waited for longer.
-                if let Some(calls) = &calls {
-                    calls.set_read_timeout(self.socket.read_timeout()?)?;
-                    calls.set_write_timeout(self.socket.write_timeout()?)?;
-                }
-                self.calls = calls;
+                self.calls = message.fds.pop();
             }
             request::SET_MEM_TABLE => {
                 self.memory = Memory::default();
@@ -307,17 +303,5 @@ impl Device {
     /// A queue that can't be.
     pub fn show_received(&mut self) -> Result<bool, Wrong> {
         self.rings[RECEIVE].publish(&self.memory)
-    }
-
-    /// Interrupts the guest for received packets, or for those that were sent.
-    ///
-    /// # Errors
-    /// A guest that does not answer.
-    pub fn interrupt(&mut self, received: bool) -> io::Result<()> {
-        let queue = if received { RECEIVE } else { TRANSMIT };
-        match &mut self.calls {
-            Some(calls) => wire::call(calls, queue as u32),
-            None => Ok(()),
-        }
     }
 }

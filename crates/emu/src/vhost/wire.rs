@@ -24,8 +24,6 @@ pub mod request {
     pub const SET_BACKEND_REQ_FD: u32 = 21;
     pub const GET_CONFIG: u32 = 24;
     pub const VRING_KICK: u32 = 35;
-    /// Of the back end: a queue's interrupt.
-    pub const BACKEND_VRING_CALL: u32 = 4;
 }
 
 const VERSION: u32 = 1;
@@ -113,20 +111,4 @@ fn send(socket: &UnixStream, bytes: &[u8]) -> io::Result<()> {
 /// A socket that is closed.
 pub fn reply(socket: &UnixStream, request: u32, payload: &[u8]) -> io::Result<()> {
     send(socket, &encode(request, REPLY, payload))
-}
-
-/// Interrupts the guest for a queue, and waits until it has taken that in.
-///
-/// # Errors
-/// A socket that is closed, or an answer that is none.
-pub fn call(socket: &mut UnixStream, queue: u32) -> io::Result<()> {
-    let mut payload = [0; 8];
-    payload[..4].copy_from_slice(&queue.to_le_bytes());
-    send(socket, &encode(request::BACKEND_VRING_CALL, NEED_REPLY, &payload))?;
-    let answer = receive(socket)?;
-    if answer.request == request::BACKEND_VRING_CALL && answer.u64(0) == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::new(io::ErrorKind::InvalidData, "the guest refused an interrupt"))
-    }
 }
