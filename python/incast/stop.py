@@ -23,8 +23,21 @@ def heed() -> None:
     A signal that was ignored at the start, as by nohup, stays ignored.
     """
     for number in REQUESTS:
-        if signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, signal.default_int_handler)
+        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+            signal.signal(number, _interrupt)
+
+
+_interrupted = threading.Event()
+
+
+def _interrupt(_: int, __: FrameType | None, /) -> None:
+    _interrupted.set()
+    raise KeyboardInterrupt
+
+
+def was_interrupted() -> bool:
+    """Whether a request raised `KeyboardInterrupt`, of which a library may have made an error of its own."""
+    return _interrupted.is_set()
 
 
 def aside(make: Callable[[], _Made]) -> _Made:
@@ -69,7 +82,7 @@ class Stop:
         if threading.current_thread() is threading.main_thread():
             for number in REQUESTS:
                 # A signal that the process ignores or already handles stays as it is.
-                if signal.getsignal(number) is signal.default_int_handler:
+                if signal.getsignal(number) in (_interrupt, signal.default_int_handler):
                     self._before[number] = signal.signal(number, self._on_signal)
         return self
 

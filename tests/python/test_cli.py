@@ -266,3 +266,17 @@ def test_an_output_that_is_full_is_told(command: list[str]) -> None:
         4,
         "error: the output can't be written: no space left on device\n",
     )
+
+
+def test_a_request_to_end_of_which_a_library_makes_an_error_ends_quietly() -> None:
+    code = (
+        "import signal, incast.cli.app as place\n"
+        "from incast.cli import main\n"
+        "def app():\n"
+        "    try:\n        signal.raise_signal(signal.SIGINT)\n"
+        "    except KeyboardInterrupt as error:\n        raise ValueError('a serializer failed') from error\n"
+        "place.app = app\n"
+        "main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "Interrupted.\n")

@@ -4,11 +4,11 @@ import errno
 import os
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from incast.cli.exits import Exit
 from incast.cli.plain import take_any_text
-from incast.stop import heed
+from incast.stop import heed, was_interrupted
 
 _OUTPUT = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE)
 """What an output can fail with."""
@@ -34,8 +34,7 @@ def main() -> None:
             if sys.stdout:  # A command may have been given none.
                 sys.stdout.flush()
     except KeyboardInterrupt:
-        print("Interrupted.", file=sys.stderr)
-        sys.exit(Exit.INTERRUPTED)
+        _end_interrupted()
     except OSError as error:
         # Commands tell of what they read and write themselves: left is the output, which has no name.
         if error.filename or error.errno not in _OUTPUT:
@@ -45,6 +44,15 @@ def main() -> None:
         if not isinstance(error, BrokenPipeError):  # Its reader has seen enough.
             print(f"error: the output can't be written: {os.strerror(error.errno).lower()}", file=sys.stderr)
         sys.exit(Exit.FAILED)
+    except Exception:
+        if not was_interrupted():
+            raise
+        _end_interrupted()
+
+
+def _end_interrupted() -> NoReturn:
+    print("Interrupted.", file=sys.stderr)
+    sys.exit(Exit.INTERRUPTED)
 
 
 def _answer(app: Callable[..., Any]) -> int:

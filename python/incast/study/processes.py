@@ -17,6 +17,7 @@ import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -28,6 +29,8 @@ from incast.study.cells import CellRun
 # A fresh interpreter each: forking a process that has threads is not safe.
 _SPAWN = multiprocessing.get_context("spawn")
 _POLL_S = 0.2
+_TERMINAL = (signal.SIGINT, signal.SIGHUP)
+"""Signals of a terminal, which reach all processes that were started there."""
 
 Watch: TypeAlias = "Callable[[int, Mapping[str, Any]], None]"
 """Is told a run's number and how far it has come; `fraction` is the part that is done, if known."""
@@ -109,7 +112,14 @@ class _Worker:
     def __init__(self) -> None:
         self.connection, theirs = _SPAWN.Pipe()
         self.process: BaseProcess = _SPAWN.Process(target=_work, args=(theirs,), daemon=True)
-        self.process.start()
+        # It unblocks signals when it begins.
+        resource_tracker.ensure_running()
+        # A process that still loads Python does not know yet what Ctrl-C is to mean.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, _TERMINAL)
+        try:
+            self.process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()
 
     def begin(self, run: CellRun, place: Path) -> None:
@@ -135,8 +145,9 @@ class _Worker:
 
 def _work(connection: Connection) -> None:
     """What a process does. Ctrl-C and the terminal's end reach it too: the parent decides."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    for number in _TERMINAL:
+        signal.signal(number, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _TERMINAL)
 
     def tell(_: int, progress: Mapping[str, Any]) -> None:
         try:
