@@ -466,6 +466,32 @@ def test_ctrl_c_ends_the_program_and_tells_what_was_measured() -> None:
     assert json.loads(errors.decode().splitlines()[-1])["exit_code"] == 130
 
 
+def test_a_terminals_ctrl_c_reaches_the_program_once() -> None:
+    code = (
+        "import signal\n"
+        "one = {signal.SIGINT}\n"
+        "signal.pthread_sigmask(signal.SIG_BLOCK, one)\n"
+        "print('up', flush=True)\n"
+        "times = 0\n"
+        "while signal.sigtimedwait(one, 1 if times else 60): times += 1\n"
+        "print(times)"
+    )
+    terminal, its_end = os.openpty()
+    with subprocess.Popen(
+        ["setsid", "--ctty", *INCAST, "--local", "1MB", *FAR, "--", sys.executable, "-c", code],
+        stdin=its_end,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        os.close(its_end)
+        assert process.stdout
+        assert process.stdout.readline() == b"up\n"
+        os.write(terminal, b"\x03")
+        said, errors = process.communicate(timeout=60)
+    os.close(terminal)
+    assert said == b"1\n", errors.decode()
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("code", [0, 3])
 def test_a_request_to_end_while_all_memory_is_local_ends_all(

@@ -8,10 +8,20 @@ from pathlib import Path
 
 import pytest
 
+import farmem_traces as traces
 from incast import folder
 from incast.errors import OutputError
 from incast.mining import quest
 from typed import call
+
+RUN = """name: run
+topology: {kind: single-switch, hosts: 2, host_link: {rate: 1Gbps, delay: 1us}}
+jobs: [{name: one, kind: bulk, pairs: [[host0, host1]], size: 1MB}]
+measure: {interval: 1ms}
+"""
+STAR = """nodes: [{id: a, kind: host}, {id: b, kind: host}]
+links: [{a: a, b: b, rate: 100Mbps}]
+"""
 
 
 def test_generate_makes_no_folders(tmp_path: Path) -> None:
@@ -55,3 +65,43 @@ def test_a_link_leads_to_the_file_that_is_written(tmp_path: Path) -> None:
     quest.generate(quest.Quest(transactions=1), link, force=True)
     assert link.is_symlink()
     assert file.read_text()
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("ran")
+    (place / "run.yaml").write_text(RUN)
+    assert call("run", place / "run.yaml", "--out", place / "run", "--no-report").returncode == 0
+    return place / "run"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "broadcast measure --to b --out FILE",
+        "broadcast plan star.yaml --source a --algorithm stable --out FILE",
+        "broadcast plan star.yaml --source a --algorithm stable --picture FILE.svg",
+        "compare run run --report FILE.html",
+        "farmem predict a.trace --local 50% --out FILE.csv",
+        "metrics run --out FILE",
+        "trace run --out FILE",
+    ],
+)
+def test_a_file_is_overwritten_only_if_it_may_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ran: Path, command: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("star.yaml").write_text(STAR)
+    Path("run").symlink_to(ran)
+    traces.write(Path("a.trace"), traces.scans(100, 2))
+    words = command.replace("FILE", "kept").split()
+    Path(words[-1]).write_text("the user's")
+    refused = call(*words)
+    assert refused.returncode == 2
+    assert f"{words[-1]} is there already: choose another, or allow it to be overwritten" in refused.stderr
+    assert Path(words[-1]).read_text() == "the user's"
+    if words[1] == "measure":
+        return  # There is no b.
+    done = call(*words, "--force")
+    assert done.returncode == 0, done.stderr
+    assert Path(words[-1]).read_bytes() != b"the user's"

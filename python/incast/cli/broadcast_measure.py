@@ -19,10 +19,9 @@ from incast.broadcast.send import PATIENCE_S
 from incast.cli import broadcast_options as options
 from incast.cli import broadcast_receivers as receivers
 from incast.cli import show
-from incast.cli.common import Json, told
+from incast.cli.common import ForceFile, Json, told
 from incast.cli.exits import Exit
-from incast.errors import OutputExistsError
-from incast.folder import write_text
+from incast.folder import free, write_text
 from incast.stop import Stop
 
 
@@ -30,7 +29,7 @@ def run(
     to: options.To = None,
     cluster: options.Cluster = None,
     out: Annotated[Path, typer.Option(metavar="FILE", help="The topology, as JSON.")] = Path("net.json"),
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    force: ForceFile = False,
     source: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="This machine in the topology; default: its name."),
@@ -46,8 +45,7 @@ def run(
     with told(as_json), ExitStack() as stack:
         asked = receivers.Asked(to, cluster, rsh, program, key_file, address)
         asked.check()
-        if out.exists() and not force:
-            raise OutputExistsError(out, ours=True)
+        free(out, force)
         name = source or socket.gethostname()
         found = receivers.find(asked, name, None, stack)
         names, key = [name, *found.names], found.way.key()

@@ -15,10 +15,10 @@ from incast.broadcast.plans import ALGORITHMS, PROGRAMS, Plan, Request
 from incast.broadcast.read import read
 from incast.broadcast.topology import Topology
 from incast.cli import show
-from incast.cli.common import Json, told
+from incast.cli.common import ForceFile, Json, told
 from incast.errors import Problem, ScenarioError
 from incast.extras import extra
-from incast.folder import write_json, write_text
+from incast.folder import free, write_json, write_text
 from incast.hints import unknown
 from incast.lab.select import SelectError, select
 
@@ -48,13 +48,14 @@ def plan(
     picture: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the plan's trees: *.svg or *.html.")
     ] = None,
+    force: ForceFile = False,
     as_json: Json = False,
 ) -> None:
     """Plan a broadcast: the rate of each destination by every algorithm, and what it could receive alone."""
     with told(as_json):
         request = _request(read(topology), source, to, seed)
         names = _algorithms(algorithm)
-        _check_files(len(names), out, picture)
+        _check_files(len(names), out, picture, force)
         plans, without = _plans(request, names)
         if out:
             write_json(out, plans[0].data)
@@ -116,7 +117,7 @@ def _plans(request: Request, names: list[str]) -> tuple[list[Plan], dict[str, st
     return plans, without
 
 
-def _check_files(plans: int, out: Path | None, picture: Path | None) -> None:
+def _check_files(plans: int, out: Path | None, picture: Path | None, force: bool) -> None:
     for option, file in (("--out", out), ("--picture", picture)):
         if file and plans > 1:
             raise ScenarioError(
@@ -126,6 +127,9 @@ def _check_files(plans: int, out: Path | None, picture: Path | None) -> None:
         raise ScenarioError(
             [Problem("unknown kind of picture. Allowed: *.svg, *.html", file=f"--picture {picture}")]
         )
+    for file in (out, picture):
+        if file:
+            free(file, force)
 
 
 def _compared(request: Request, plans: list[Plan]) -> Table:

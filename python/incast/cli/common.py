@@ -29,6 +29,7 @@ Out = Annotated[
     typer.Option(help="Result folder; default: results/<name>. A number is added if it holds a result."),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite a result.")]
+ForceFile = Annotated[bool, typer.Option("--force", help="Overwrite a file.")]
 OnCluster = Annotated[
     str | None,
     typer.Option(

@@ -14,7 +14,7 @@ from rich.table import Table
 from incast import table_files, text
 from incast.cli import farmem_options as shared
 from incast.cli import show
-from incast.cli.common import Json, told
+from incast.cli.common import ForceFile, Json, told
 from incast.damage import DAMAGED
 from incast.errors import why
 from incast.farmem import options
@@ -22,7 +22,7 @@ from incast.farmem.overhead import Overhead
 from incast.farmem.predict import Errors, Grid, Packing, errors
 from incast.farmem.predict import predict as predict_grid
 from incast.farmem.traced import Traced
-from incast.folder import write_table, write_text
+from incast.folder import free, write_table, write_text
 from incast.walks.problem import refuse_twice
 
 _CLOSE = 3
@@ -76,6 +76,7 @@ def predict(
         _of("Measured cells (.parquet, .csv): prints the error of the prediction.", "FILE"),
     ] = None,
     out: Annotated[Path | None, _of("Write all cells: *.parquet or *.csv.", "FILE")] = None,
+    force: ForceFile = False,
     as_json: Json = False,
 ) -> None:
     """Predict a traced program's degradation over latency, bandwidth, local memory and page size."""
@@ -100,7 +101,7 @@ def predict(
         )
         base = options.one_time(time, "--time", least=1) if time else None
         _check(read, grid, base)
-        _check_out(out)
+        _check_out(out, force)
         cells = pl.concat([predict_grid(each, grid, base) for each in read])
         beside = _beside(cells, measured) if measured else None
         if out:
@@ -140,9 +141,11 @@ def _check(read: list[Traced], grid: Grid, base: int | None) -> None:
                 options.refuse(f"at least a page ({size} bytes) is needed", f"--local {local.said}")
 
 
-def _check_out(out: Path | None) -> None:
+def _check_out(out: Path | None, force: bool) -> None:
     if out and out.suffix not in (".parquet", ".csv"):
         options.refuse("unknown kind of table. Allowed: *.parquet, *.csv", f"--out {out}")
+    if out:
+        free(out, force)
 
 
 def _write(cells: pl.DataFrame, out: Path) -> None:

@@ -17,7 +17,7 @@ from rich.table import Table
 from incast.cli import farmem_coverage as covered
 from incast.cli import farmem_options as shared
 from incast.cli import show
-from incast.cli.common import Json, told
+from incast.cli.common import ForceFile, Json, told
 from incast.cli.exits import Exit
 from incast.cli.terminal import SafeConsole
 from incast.errors import RunError
@@ -71,7 +71,7 @@ def run(
             "FILE",
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite a trace.")] = False,
+    force: ForceFile = False,
     backend: Annotated[
         Backend,
         typer.Option(

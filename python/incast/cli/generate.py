@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from incast.cli import show
-from incast.cli.common import told
+from incast.cli.common import ForceFile, told
 from incast.mining.quest import LIKE, generate, like
 
 
@@ -40,7 +40,7 @@ def quest(
     deviation: Annotated[float | None, _of("Standard deviation of that probability", "P")] = None,
     seed: Annotated[int | None, _of("All randomness derives from it")] = None,
     threads: Annotated[int, typer.Option(help="Threads; the file is the same.")] = 1,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+    force: ForceFile = False,
 ) -> None:
     """Generate synthetic transactions as Agrawal and Srikant 1994 (Quest)."""
     with told(as_json=False):

@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from incast.cli import show
-from incast.cli.common import Json, told
+from incast.cli.common import ForceFile, Json, told
 from incast.errors import Problem, ScenarioError
-from incast.folder import METRICS
+from incast.folder import METRICS, free
 from incast.network import openmetrics
 from incast.result import Result
 
@@ -30,12 +30,15 @@ def write_metrics(
             help="When the run ends for Prometheus, like 2026-11-26T09:00:00Z; default: when it was written.",
         ),
     ] = None,
+    force: ForceFile = False,
     as_json: Json = False,
 ) -> None:
     """Write a run's series as OpenMetrics text, for Prometheus to take in as its past."""
     with told(as_json):
         end_s = _unix_time(end) if end else None
         result = Result.open(run)
+        if out:
+            free(out, force)
         written = openmetrics.write(result, out or result.path / METRICS, end_s)
     show.written("metrics", written, as_json)
 

@@ -9,9 +9,9 @@ import typer
 
 from incast import perfetto, report
 from incast.cli import show, show_run
-from incast.cli.common import Json, told
+from incast.cli.common import ForceFile, Json, told
 from incast.comparison import compare as compare_results
-from incast.folder import TRACE
+from incast.folder import TRACE, free
 from incast.result import Result
 from incast.samples import ways
 
@@ -35,11 +35,14 @@ def write_trace(
         Path | None,
         typer.Option("--out", "-o", metavar="FILE", help="The trace; default: trace.pftrace in the result."),
     ] = None,
+    force: ForceFile = False,
     as_json: Json = False,
 ) -> None:
     """Write a run as a Perfetto trace: tasks, flows and queues on one time axis, for ui.perfetto.dev."""
     with told(as_json):
         result = Result.open(run)
+        if out:
+            free(out, force)
         written = perfetto.write(result, out or result.path / TRACE)
     show.written("trace", written, as_json)
 
@@ -51,10 +54,13 @@ def compare(
         Path | None,
         typer.Option("--report", metavar="FILE", help="Also write a page that compares them, as FILE."),
     ] = None,
+    force: ForceFile = False,
     as_json: Json = False,
 ) -> None:
     """Show what differs between two results; with several seeds, with intervals of 95 %."""
     with told(as_json):
+        if page:
+            free(page, force)
         left, right = Result.open(a), Result.open(b)
         found = compare_results(left, right)
         names = (a.name, b.name) if a.name != b.name else (str(a), str(b))

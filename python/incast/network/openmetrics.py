@@ -52,6 +52,7 @@ class _Series:
     def __init__(self, run: Result, end_s: float) -> None:
         self._run = run
         times = run.ports_series["time_ps"]
+        times = times.filter(times > 0)
         first, last = times.min(), times.max()
         if not isinstance(first, int) or not isinstance(last, int):
             raise ResultError(f"{run.path} has no samples: set measure.interval, and run it again")
