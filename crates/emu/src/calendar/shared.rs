@@ -2,7 +2,7 @@
 //! message each way. Each guest has a page of its own: none sees another's.
 //!
 //! What the kernel and its network card tell each other stands there too, in room that the protocol leaves
-//! unused: `packaging/uml.py` has the kernel's side.
+//! unused: `packaging/uml.patch` has the kernel's side.
 
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use std::io;
