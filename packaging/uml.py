@@ -1,7 +1,7 @@
 """Builds Linux as a program (user-mode Linux), the kernel of emulated hosts.
 
 Usage: uml.py PROGRAM [TREE]. TREE is a kernel's source, 6.12 or newer: a folder, or a tar file as Debian's
-package linux-source-6.12 has it, which is also what is looked for without one.
+packages linux-source-6.12 and newer have it; without one, the newest of them that is installed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 CONFIG = Path(__file__).with_name("uml.config")
-PATCH = Path(__file__).with_name("uml.patch")
+PATCHES = {name: Path(__file__).with_name(f"{name}.patch") for name in ("uml", "uml-ptrace", "uml-seccomp")}
 LEAST = (6, 12)
 TOOLS = {
     "gcc": "gcc",
@@ -30,12 +30,12 @@ TOOLS = {
 
 def main(program: Path, tree: str | None) -> None:
     """Builds it, unless it is there and newer than what it is built by."""
-    made_by = max(file.stat().st_mtime for file in (Path(__file__), CONFIG, PATCH))
+    made_by = max(file.stat().st_mtime for file in (Path(__file__), CONFIG, *PATCHES.values()))
     if program.is_file() and program.stat().st_mtime > made_by:
         print(f"{program} is there already")
         return
     missing = sorted(package for tool, package in TOOLS.items() if not shutil.which(tool))
-    source = Path(tree) if tree else next(iter(sorted(Path("/usr/src").glob("linux-source-*.tar.*"))), None)
+    source = Path(tree) if tree else _newest()
     if source is None:
         missing.append("linux-source-6.12")
     if missing:
@@ -50,6 +50,11 @@ def main(program: Path, tree: str | None) -> None:
         shutil.copy(built, part)
         part.rename(program)
     print(f"{program}: built of {source}")
+
+
+def _newest() -> Path | None:
+    found = Path("/usr/src").glob("linux-source-*.tar.*")
+    return max(found, key=lambda file: [int(part) for part in re.findall(r"\d+", file.name)], default=None)
 
 
 def _room() -> Path:
@@ -71,12 +76,16 @@ def _tree(source: Path, folder: Path) -> Path:
 
 def _build(tree: Path, build: Path) -> Path:
     version = re.search(r"^VERSION = (\d+)\nPATCHLEVEL = (\d+)", (tree / "Makefile").read_text(), re.M)
-    if not version or tuple(map(int, version.groups())) < LEAST:
+    number = tuple(map(int, version.groups())) if version else (0, 0)
+    if number < LEAST:
         raise SystemExit("a kernel of 6.12 or newer is needed: earlier ones share no clock in memory")
-    # Lines of a newer kernel may have moved.
-    patch = ["patch", "--strip=1", "--force", "--quiet", f"--directory={tree}", f"--input={PATCH.resolve()}"]
-    if subprocess.run(patch, check=False).returncode:
-        raise SystemExit(f"{tree}: not as known; this kernel is too new for {PATCH}")
+    seccomp = "using_seccomp" in (tree / "arch/um/os-Linux/skas/process.c").read_text()
+    for name in ("uml", "uml-seccomp" if seccomp else "uml-ptrace"):
+        # Lines of a newer kernel may have moved.
+        file = PATCHES[name].resolve()
+        patch = ["patch", "--strip=1", "--force", "--quiet", f"--directory={tree}", f"--input={file}"]
+        if subprocess.run(patch, check=False).returncode:
+            raise SystemExit(f"{tree}: not as known; {file} fits 6.12, 7.2 and 7.3, and perhaps others")
     make = ["make", "--silent", f"--directory={tree}", "ARCH=um", f"O={build.resolve()}"]
     quiet = {**os.environ, "KCONFIG_ALLCONFIG": str(CONFIG.resolve())}
     subprocess.run([*make, "allnoconfig"], env=quiet, check=True, stdout=subprocess.DEVNULL)
@@ -84,7 +93,9 @@ def _build(tree: Path, build: Path) -> Path:
     lost = [line for line in CONFIG.read_text().splitlines() if line.endswith("=y") and line not in lines]
     if lost:
         raise SystemExit(f"this kernel lacks {', '.join(lost)}")
-    print("Building Linux for emulated hosts: some three minutes on two cores", flush=True)
+    print(f"Building Linux {number[0]}.{number[1]} for emulated hosts: minutes on two cores", flush=True)
+    if not seccomp:
+        print("A newer one would take some 60 % of the processor time: docs/how-to/emulate.md", flush=True)
     subprocess.run([*make, f"-j{os.cpu_count()}", "linux"], check=True, stdout=subprocess.DEVNULL)
     return build / "linux"
 
