@@ -6,6 +6,7 @@ use crate::host::{Event, Host, event, of_clock, on_clock};
 use crate::ip;
 use crate::lab::Lab;
 use crate::patience::Patience;
+use crate::version;
 use crate::vhost::device::Taken;
 use crate::vhost::ring::Wrong;
 use process::HostId;
@@ -125,6 +126,10 @@ impl Lab for Exact {
 
     fn ended(&self) -> Option<HostId> {
         self.seats.iter().find(|(_, seat)| seat.ended).map(|(host, _)| *host)
+    }
+
+    fn linux(&self) -> Option<String> {
+        version::of_program(&self.kernel)
     }
 
     fn give(&mut self, sim: &mut Sim, host: HostId, packet: &[u8]) {

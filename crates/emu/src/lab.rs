@@ -48,6 +48,9 @@ pub trait Lab {
         time: Time,
     ) -> Result<(), Error>;
 
+    /// Which Linux the hosts have, if that is known.
+    fn linux(&self) -> Option<String>;
+
     /// How late packets came, where that can be.
     fn lateness(&self) -> Option<Lateness> {
         None

@@ -23,6 +23,7 @@ pub mod patience;
 mod processor;
 pub mod real;
 pub mod setting;
+mod version;
 pub mod vhost;
 
 pub use error::Error;

@@ -87,6 +87,9 @@ pub struct Outcome {
     /// What computing costs on emulated hosts, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub computing: Option<Computing>,
+    /// The version of the Linux that emulated hosts have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub linux: Option<String>,
     /// How late packets came to hosts on this machine's clock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lateness: Option<Lateness>,
@@ -186,10 +189,11 @@ pub fn run(
     reports?;
     finished?;
     let computing = guests.as_ref().map(Emulation::computing);
+    let linux = guests.as_ref().and_then(Emulation::linux);
     let lateness = guests.and_then(|guests| guests.lateness());
     let found = outcome(&mut sim, end);
     let fingerprint = if lateness.is_some() { String::new() } else { found.fingerprint };
-    Ok(Outcome { computing, lateness, fingerprint, ..found })
+    Ok(Outcome { computing, linux, lateness, fingerprint, ..found })
 }
 
 /// Runs a scenario for its cost alone, on so many threads at most: nothing is written.
@@ -298,6 +302,7 @@ fn outcome(sim: &mut Sim, end: End) -> Outcome {
         deadlock: deadlock(sim),
         skipped_ps: sim.skipped().map(Time::as_ps),
         computing: None,
+        linux: None,
         lateness: None,
     }
 }

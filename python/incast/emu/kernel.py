@@ -34,7 +34,8 @@ _AVAILABLE = _ALLOWED.with_name("tcp_available_congestion_control")
 
 def find() -> Path | None:
     """The kernel's program, or `None` where there is none."""
-    place = Path(os.environ.get(VARIABLE) or _PLACE)
+    # Each guest runs in a folder of its own.
+    place = Path(os.environ.get(VARIABLE) or _PLACE).absolute()
     return place if place.is_file() else None
 
 

@@ -13,6 +13,7 @@ use crate::host::{Event, Host};
 use crate::ip;
 use crate::lab::Lab;
 use crate::offload::{HEADER, Packets};
+use crate::version;
 use clock::{Clock, here};
 use fabric::{Link, NodeId};
 use lateness::Counter;
@@ -173,6 +174,10 @@ impl Lab for Real {
             self.wait(LOOK)?;
         }
         Ok(())
+    }
+
+    fn linux(&self) -> Option<String> {
+        version::here()
     }
 
     fn lateness(&self) -> Option<Lateness> {

@@ -176,6 +176,11 @@ impl Emulation {
         }
     }
 
+    /// Which Linux the hosts have, if that is known.
+    pub(crate) fn linux(&self) -> Option<String> {
+        self.lab.linux()
+    }
+
     /// How late packets came, where that can be.
     pub(crate) fn lateness(&self) -> Option<Lateness> {
         self.lab.lateness()
