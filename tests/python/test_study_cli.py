@@ -50,7 +50,7 @@ def test_report(place: Path, tmp_path: Path) -> None:
     assert f"Report: {page}" in found.output.replace("\n", "")
     assert page.is_file()
     content = json.loads(call(*where, "--svg", tmp_path / "svg", "--json").stdout)
-    assert content == {"ok": True, "report": str(page), "svg": []}
+    assert content == {"ok": True, "report": str(page), "kept": 0, "svg": []}
 
 
 def test_the_table_as_text(place: Path, tmp_path: Path) -> None:
@@ -75,6 +75,16 @@ def test_report_over_something_else_is_refused(place: Path) -> None:
     assert found.exit_code == Exit.USAGE
     assert "it isn't a result of incast" in found.stderr
     assert not (place / "studies/small/report.html").exists()
+
+
+def test_a_report_of_nothing_is_refused(place: Path, tmp_path: Path) -> None:
+    """An empty page would look like a study of which nothing holds."""
+    (tmp_path / "empty").mkdir()
+    for results in (tmp_path / "nowhere", tmp_path / "empty"):
+        found = call("study", "report", place / "studies/small", "--results", results)
+        assert found.exit_code == Exit.USAGE
+        assert f"{results} holds no finished run of the study as it is now" in found.stderr
+    assert [each.name for each in tmp_path.rglob("*")] == ["empty"]
 
 
 def test_run_as_json(place: Path) -> None:
