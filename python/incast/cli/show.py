@@ -35,6 +35,15 @@ def written(what: str, path: Path, as_json: bool) -> None:
         place(what.capitalize(), path)
 
 
+def interrupted(kept: str, as_json: bool) -> None:
+    """That a command was interrupted before it had a result, and what is `kept`; as `error` says it."""
+    said = f"Interrupted: {kept}" if kept else "Interrupted."
+    if as_json:
+        print_json({"ok": False, "interrupted": True, "problems": [{"message": said}]})
+    else:
+        err.print(f"[yellow]{escape(said)}[/]", soft_wrap=True, highlight=False)
+
+
 def error(problem: IncastError, as_json: bool) -> None:
     """What is wrong, on standard error; as JSON on standard output."""
     problems = problem.problems if isinstance(problem, ScenarioError) else ()

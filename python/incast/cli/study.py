@@ -13,12 +13,13 @@ import typer
 from rich.markup import escape
 
 from incast import text
-from incast.cli import exits, show, show_study
+from incast.cli import show, show_study
 from incast.cli.common import Json, OnCluster, on_cluster, told
 from incast.cli.study_progress import StudyBars
 from incast.errors import ResultError
 from incast.extras import need
 from incast.folder import write_text
+from incast.stop import Interrupted
 from incast.study import calibrate as calibration
 from incast.study import judged, kept, load, page, tables, words
 from incast.study.again import Again, run_again
@@ -125,8 +126,7 @@ def _run(
                     watcher=StudyBars(study.name, show.err),
                 )
     except KeyboardInterrupt:
-        show.err.print("[yellow]Interrupted: what has ended is kept, the same command goes on.[/]")
-        raise typer.Exit(exits.Exit.INTERRUPTED) from None
+        raise Interrupted("what has ended is kept, the same command goes on.") from None
     finally:
         outcome = collect(study, out)
         write(outcome, out)
