@@ -11,7 +11,7 @@ from incast import perfetto, report
 from incast.cli import show, show_run
 from incast.cli.common import ForceFile, Json, told
 from incast.comparison import compare as compare_results
-from incast.folder import TRACE, free
+from incast.folder import TRACE, WALKS_MARKER, free
 from incast.result import Result
 from incast.samples import ways
 
@@ -24,8 +24,9 @@ def write_report(
 ) -> None:
     """Rewrite report.html of a result."""
     with told(as_json):
-        result = Result.open(run)
-        written = report.write(result.path)
+        if not (run / WALKS_MARKER).is_file():
+            Result.open(run)
+        written = report.write(run)
     show.written("report", written, as_json)
 
 

@@ -146,7 +146,7 @@ def check_place(out: Path, study: Study) -> None:
     folder.check_format(out)
     marker = out / folder.STUDY_MARKER
     if out.exists() and not marker.is_file() and (not out.is_dir() or not folder.is_empty(out)):
-        raise OutputExistsError(out, ours=False)
+        raise folder.taken(out, folder.STUDY_MARKER)
     with suppress(OSError, ValueError):
         said = read_json(marker, folder.MARKER_BYTES_MAX)
         if isinstance(said, dict) and said.get("study", study.name) != study.name:
