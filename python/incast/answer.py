@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from incast import text
+from incast import skipping, text
 from incast.choose import Ranking, deciding, rank
 from incast.contrast import MARGIN, SEEDS_MAX, Contrast, means
 from incast.metric import Metric
@@ -20,7 +20,7 @@ _FACTOR_FROM = 9.0
 def answer(choices: Mapping[str, Sequence[Summarised]]) -> list[str]:
     """What came of a run or of several choices: the headline, then what qualifies it."""
     said = _of_choices(rank(choices)) if len(choices) > 1 else _of_one(choices)
-    return [*said, *_without_chance(choices)]
+    return [*said, *_without_chance(choices), *skipping.sentences(choices)]
 
 
 def _of_one(choices: Mapping[str, Sequence[Summarised]]) -> list[str]:

@@ -28,7 +28,16 @@ MINE_MARKER = "incast-mine.json"
 BROADCAST_MARKER = "incast-broadcast.json"
 FARMEM_MARKER = "incast-farmem.json"
 STUDY_MARKER = "incast-study.json"
-MARKERS = (MARKER, WALKS_MARKER, MINE_MARKER, BROADCAST_MARKER, FARMEM_MARKER, STUDY_MARKER)
+_MAKERS = {
+    MARKER: ("incast run", "incast report draws it"),
+    WALKS_MARKER: ("incast walk", "incast report draws it, incast view plays it back"),
+    MINE_MARKER: ("incast mine", "incast view plays it back if it was mined on nodes"),
+    BROADCAST_MARKER: ("incast broadcast", "incast view plays it back"),
+    FARMEM_MARKER: ("incast farmem grid", "its picture and tables are in the folder"),
+    STUDY_MARKER: ("incast study", "incast study report draws it"),
+}
+"""Which command makes a folder with this marker, and what shows it."""
+MARKERS = tuple(_MAKERS)
 """One of every form of a folder."""
 SUMMARY = "summary.json"
 WRITTEN = "scenario.yaml"
@@ -59,10 +68,37 @@ def numbered(folder: Path) -> Path:
 
 
 def _holds_result(folder: Path) -> bool:
+    return any(_is_marked(folder, marker) for marker in MARKERS)
+
+
+def taken(folder: Path, marker: str) -> OutputExistsError:
+    """Says that the folder holds something, and whether a result with this marker may replace it."""
+    ours, other = _is_marked(folder, marker), next(_others(folder, marker), None)
+    return OutputExistsError(folder, ours=ours, other=f"a result of {_MAKERS[other][0]}" if other else "")
+
+
+def check_kind(folder: Path, marker: str = MARKER) -> None:
+    """Refuses a result of another kind than that of the marker; says which it is, and what shows it."""
+    for other in _others(folder, marker):
+        maker, shown = _MAKERS[other]
+        raise ResultError(f"{folder} is a result of {maker}, not of {_MAKERS[marker][0]}: {shown}")
+
+
+def shown_by(marker: str) -> str:
+    """Which command makes a folder with the marker, and what shows it, in words."""
+    return "a result of {}: {}".format(*_MAKERS[marker])
+
+
+def _others(folder: Path, marker: str) -> Iterator[str]:
+    """The markers of other kinds in a folder that has not this one."""
+    return iter(()) if _is_marked(folder, marker) else (each for each in MARKERS if _is_marked(folder, each))
+
+
+def _is_marked(folder: Path, marker: str) -> bool:
     try:
-        return any((folder / marker).is_file() for marker in MARKERS)
+        return (folder / marker).is_file()
     except OSError:
-        return False  # It can't be looked at, so it can't be written: `make_free` says why.
+        return False  # It can't be looked at, so it can't be written or read either, which says why.
 
 
 def make_free(folder: Path, force: bool) -> None:
@@ -81,7 +117,7 @@ def _check_free(folder: Path, force: bool) -> None:
     if not folder.exists() or (folder.is_dir() and is_empty(folder)):
         return
     if not force or not (folder / MARKER).is_file():
-        raise OutputExistsError(folder, ours=(folder / MARKER).is_file())
+        raise taken(folder, MARKER)
 
 
 def is_empty(folder: Path) -> bool:

@@ -27,6 +27,7 @@ class Result:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         folder.check_format(self.path)
+        folder.check_kind(self.path)
         self.summary: Mapping[str, Any] = stored.read_run(self.path / folder.SUMMARY)
         """The figures; see the reference manual."""
 

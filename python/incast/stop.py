@@ -61,6 +61,10 @@ def aside(make: Callable[[], _Made]) -> _Made:
     return made[0]
 
 
+class Interrupted(KeyboardInterrupt):
+    """A request to end that leaves something: the message says what is kept, and how to go on."""
+
+
 class Stop:
     """Set by such a request while it is entered, in the main thread; elsewhere only by `set`."""
 

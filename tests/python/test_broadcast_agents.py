@@ -91,7 +91,7 @@ def test_an_agent_that_waits_takes_files_from_who_has_the_key(
     other.write_text("another key of thirty-two bytes.")
     other.chmod(0o600)
     code, said, err = to_agent(place, address, other, "--force")
-    assert code == 4
+    assert code == 6
     assert "its agent has another key" in err
 
 
@@ -163,7 +163,7 @@ def test_an_agent_writes_below_its_folder_and_nowhere_else(
     address, root = agent
     (root / "up").symlink_to(place)
     code, _, err = to_agent(place, address, key_file, "--dest", dest)
-    assert code == 4
+    assert code == 6
     assert "is not below the agent's folder" in err
     assert not (place / "outside").exists()
 

@@ -42,7 +42,7 @@ def test_the_same_command_again_moves_only_what_is_missing(place: Path) -> None:
     changed = sent[:1_000_000] + b"!" + sent[1_000_001:]
     (place / "file.bin").write_bytes(changed)
     code, _, err = ended(here(place))
-    assert code == 4
+    assert code == 6
     assert err.count("exists already with other content; --force replaces it") == 3
     assert (place / "one/file.bin").read_bytes() == sent
     code, said, err = ended(here(place, "--force", "--chunk", "64KiB"))
@@ -52,7 +52,7 @@ def test_the_same_command_again_moves_only_what_is_missing(place: Path) -> None:
     # One of another size has another form: without --force it is not even compared.
     (place / "file.bin").write_bytes(sent[:-1])
     code, _, err = ended(here(place))
-    assert code == 4
+    assert code == 6
     assert "exists already; --force replaces it" in err
 
 
@@ -176,9 +176,8 @@ def test_times_arrive_and_owners_where_they_are_asked_for(place: Path) -> None:
     if root:
         os.chown(place / "file.bin", 1234, 2345)
     code, said, err = ended(here(place, "--owner"))
-    assert (code, states(said)) == (
-        (0, dict.fromkeys(("one", "two", "three"), "complete")) if root else (4, None)
-    ), err
+    came = (0, "complete") if root else (6, "failed")
+    assert (code, states(said)) == (came[0], dict.fromkeys(("one", "two", "three"), came[1])), err
     if root:
         for name in ("one", "two", "three"):
             found = (place / name / "file.bin").stat()
@@ -214,10 +213,14 @@ def test_a_host_that_cannot_be_reached_and_one_without_a_folder_cost_only_themse
     assert (place / "one/file.bin").read_bytes() == content(3_000_000)
 
 
-def test_nobody_there_is_an_error_with_all_reasons(place: Path) -> None:
-    code, _, err = ended(here(place, "--rsh", "false"))
-    assert code == 4
-    assert all(f"{name}: ended with code 1" in err for name in ("one", "two", "three"))
+def test_that_nobody_is_there_is_a_result_with_all_reasons(place: Path) -> None:
+    code, said, err = ended(here(place, "--rsh", "false", "--out", str(place / "kept")))
+    assert code == 6, err
+    assert states(said) == dict.fromkeys(("one", "two", "three"), "unreachable")
+    assert {each["why"] for each in said["receivers"]} == {"ended with code 1 before it was ready"}
+    assert said["failed"] is None
+    kept = json.loads((place / "kept/summary.json").read_text())
+    assert kept["receivers"] == said["receivers"]
 
 
 def begin_slowly(place: Path, *more: str, mbps: int = 2) -> subprocess.Popen[str]:

@@ -135,7 +135,7 @@ def test_a_program_elsewhere_is_said_as_the_shell_there_would_have_it(folder: Pa
         code, _, err = ended(send(folder, sshd, ["one"], "--incast", program))
         assert code == 0, err
         code, _, err = ended(send(folder, sshd, ["one"], "--incast", "$HOME/nowhere/incast", "--force"))
-    assert code == 4
+    assert code == 6
     assert "say with --incast where it is" in err
     assert host_of(sshd.rsh(), "one") == sshd.address("one")
 

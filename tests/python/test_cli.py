@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 from helpers import SMALL, until, written
 from incast.cli.app import app
 from incast.cli.exits import Exit
-from incast.stop import REQUESTS
+from incast.stop import REQUESTS, Interrupted
 
 ROOT = Path(__file__).parents[2]
 CHOICES = {"fast": {}, "slow": {"topology.host_link.rate": "1Gbps"}}
@@ -280,3 +280,19 @@ def test_a_request_to_end_of_which_a_library_makes_an_error_ends_quietly() -> No
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (130, "Interrupted.\n")
+
+
+@pytest.mark.parametrize("words", [["walk", "sbm:2,9,0.5,0.1"], ["mine", "-", "--support", "1%"]])
+@pytest.mark.parametrize("kept", ["", "the same command goes on."])
+def test_a_command_without_a_result_yet_says_in_json_that_it_was_interrupted(
+    words: list[str], kept: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise Interrupted(kept)
+
+    monkeypatch.setattr(f"incast.cli.{words[0]}.run", interrupted)
+    done = call(*words, "--json")
+    assert done.exit_code == Exit.INTERRUPTED
+    message = f"Interrupted: {kept}" if kept else "Interrupted."
+    assert json.loads(done.stdout) == {"ok": False, "interrupted": True, "problems": [{"message": message}]}
+    assert message in call(*words).stderr

@@ -9,11 +9,12 @@ import pytest
 from testkit.study import NO_TESTS
 
 from incast import folder, report
-from incast.errors import ResultError
+from incast.errors import OutputExistsError, ResultError
 from incast.farmem import grid
 from incast.farmem.run import ALL, Memory
 from incast.report import load as report_load
 from incast.result import Result
+from incast.walks.result import WalkResult
 from studies import SMALL as STUDY
 from studies import study
 from typed import call
@@ -86,3 +87,25 @@ def test_a_study_and_a_grid_go_on_with_no_folder_of_a_later_version(tmp_path: Pa
     asked = grid.Request(("true",), (), (), (), Memory(ALL, 0, 0))
     with pytest.raises(ResultError, match="in format 99"):
         grid.MeasuredGrid.open(asked, tmp_path / "farmem")
+
+
+@pytest.mark.parametrize("marker", [each for each in folder.MARKERS if each != folder.MARKER])
+def test_a_result_of_another_kind_is_called_by_its_name(tmp_path: Path, marker: str) -> None:
+    """A summary of walks has a seed too: it was compared with that of a run."""
+    (tmp_path / "summary.json").write_text('{"seed": 1, "jobs": {}}')
+    (tmp_path / marker).write_text('{"format": 1}')
+    kind = marker.removeprefix("incast-").removesuffix(".json")
+    with pytest.raises(ResultError, match=f"is a result of incast {kind}.*, not of incast run: .* "):
+        Result.open(tmp_path)
+    with pytest.raises(OutputExistsError, match=f"holds a result of incast {kind}.*: choose another"):
+        folder.make_free(tmp_path, force=True)
+    found = call("compare", tmp_path, tmp_path)
+    assert (found.returncode, f"is a result of incast {kind}" in found.stderr) == (2, True)
+
+
+def test_a_run_is_no_result_of_walks(tmp_path: Path) -> None:
+    (tmp_path / folder.MARKER).write_text('{"format": 1}')
+    with pytest.raises(
+        ResultError, match="is a result of incast run, not of incast walk: incast report draws"
+    ):
+        WalkResult.open(tmp_path)

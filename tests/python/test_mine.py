@@ -179,6 +179,13 @@ def test_nothing_large_is_a_result_of_the_command(tmp_path: Path, form: str) -> 
         assert json.loads((folder / "rules.json").read_text()) == []
 
 
+def test_a_conviction_without_end_is_written_as_the_form_can(tmp_path: Path) -> None:
+    found = incast.mine([["a", "b"], ["b"]], 0.5, 1.0)
+    for form, said in (("csv", ",inf,"), ("json", '"conviction":null')):
+        output.write(found, tmp_path / form, form)
+        assert said in (tmp_path / form / f"rules.{form}").read_text()
+
+
 @pytest.mark.parametrize("kind", ["parquet", "json"])
 def test_the_command_writes_what_frames_would(tmp_path: Path, dense: pd.DataFrame, kind: str) -> None:
     rows = [(at, name) for at, row in enumerate(dense.to_numpy()) for name in dense.columns[row]]
@@ -595,6 +602,11 @@ def test_commands_that_are_wrong_end_with_2_and_change_nothing(tmp_path: Path) -
     wrong_quest = incast_command("generate", "quest", "q.dat", "--length", "0.5", cwd=tmp_path)
     assert wrong_quest.returncode == 2
     assert "--length: 0.5: 1 to 1000 is allowed" in wrong_quest.stderr
+    negative = incast_command("generate", "quest", "q.dat", "--transactions", "-3", cwd=tmp_path)
+    assert negative.returncode == 2
+    assert "--transactions: -3: 1 to " in negative.stderr
+    large = incast_command("generate", "quest", "q.dat", "--items", "9999999999", cwd=tmp_path)
+    assert "--items: 9999999999: 1 to 4294967295 is allowed" in large.stderr
     assert not (tmp_path / "q.dat").exists()
 
 

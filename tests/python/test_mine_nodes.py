@@ -413,17 +413,18 @@ def test_a_file_is_refused_with_its_line(tmp_path: Path) -> None:
 def test_a_terminal_that_is_closed_is_as_ctrl_c(tmp_path: Path, request_: signal.Signals) -> None:
     (tmp_path / "rows.dat").write_text((" ".join(map(str, range(14))) + "\n") * 100_000)
     command = [sys.executable, "-m", "incast", "mine", "rows.dat", "--support", "1%", "--out", "out"]
-    process = subprocess.Popen(
-        [*command, "--memory", "256B"], cwd=tmp_path, stderr=subprocess.PIPE, text=True
-    )
+    command += ["--memory", "256B", "--json"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
     ticks = os.sysconf("SC_CLK_TCK")
     stat = Path(f"/proc/{process.pid}/stat")
     # It takes thousands of scans; the first two passes take no second of its time.
     until(lambda: int(stat.read_text().rpartition(")")[2].split()[11]) > 2 * ticks)
     process.send_signal(request_)
-    _, said = process.communicate(timeout=60)
+    said = json.loads(process.communicate(timeout=60)[0])
     assert process.returncode == 130
-    assert "Interrupted: the same command goes on after the finished passes." in said
+    assert (said["ok"], said["interrupted"]) == (False, True)
+    kept = "Interrupted: the same command goes on after the finished passes."
+    assert said["problems"] == [{"message": kept}]
     assert (tmp_path / "out" / KEPT_PASSES).exists()
 
 

@@ -40,6 +40,29 @@ def test_a_run_says_how_much_was_skipped(tmp_path: Path) -> None:
     assert exact.summary["ports"]["drops"] == summary["ports"]["drops"] == 0
 
 
+def test_whoever_shows_times_says_that_they_are_approximate(tmp_path: Path) -> None:
+    file = written(tmp_path, LONG)
+    exact, skipping = tmp_path / "exact", tmp_path / "skipping"
+    incast.run(written(tmp_path, LONG.replace("fidelity: skip", "")), out=exact)
+    incast.run(written(tmp_path, LONG), out=skipping)
+
+    def said(*words: object) -> str:
+        found = CliRunner(env={"COLUMNS": "200"}).invoke(app, [str(word) for word in words])
+        assert found.exit_code == 0, found.output
+        return found.output
+
+    sentence = re.compile(r"Times are approximate with skipping: up to 9\d % of a run was skipped as steady")
+    assert sentence.search(said("compare", exact, skipping))
+    assert sentence.search(json.loads(said("compare", exact, skipping, "--json"))["approximate"][0])
+    assert "approximate" not in said("compare", exact, exact)
+    assert "Times are approximate: up to 9" in said("run", file, "--out", tmp_path / "out", "--no-report")
+    said("report", skipping)
+    page = (skipping / "report.html").read_text()
+    assert "Times are approximate: up to 9" in page
+    assert "skipped_ps" not in page
+    assert re.search(r"<th[^>]*>skipped</th>\s*<td[^>]*>2\d\d ms</td>", page)
+
+
 @pytest.mark.parametrize(
     ("more", "why"),
     [

@@ -92,7 +92,9 @@ def test_what_was_run_here_is_not_run_again(place: Path) -> None:
 def test_kept_again_they_are_the_same_bytes(place: Path) -> None:
     before = (place / "small/runs.csv").read_bytes()
     rmtree(place / "out")
-    assert call("study", "report", place / "small", "--results", place / "out", "--keep").exit_code == Exit.OK
+    found = call("study", "report", place / "small", "--results", place / "out", "--keep")
+    assert found.exit_code == Exit.OK
+    assert "8 of 8 runs not run here" in found.stdout
     assert (place / "small/runs.csv").read_bytes() == before
 
 

@@ -230,7 +230,7 @@ def test_bad_folders_say_so_in_words(browser: Any, tmp_path: Path) -> None:
         other: "is not a result",
         newer: "format",
         walks: "has walks of one process",
-        grid: "without a simulated network",
+        grid: "a result of incast farmem grid: its picture and tables are in the folder",
         failed: f"The run failed: no room {NAME}",
     }
     with served(*said) as address:

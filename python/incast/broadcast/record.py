@@ -12,8 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from incast.broadcast.send import SOURCE, Sent, Status
-from incast.errors import OutputExistsError
-from incast.folder import BROADCAST_MARKER, SUMMARY, mark, write_json
+from incast.folder import BROADCAST_MARKER, SUMMARY, mark, taken, write_json
 from incast.recording import Recording, is_free
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ class Record:
     ) -> None:
         """Of a broadcast from `source` to these hosts. Raises `OutputExistsError`."""
         if folder is not None and not is_free(folder):
-            raise OutputExistsError(folder, ours=(folder / BROADCAST_MARKER).is_file())
+            raise taken(folder, BROADCAST_MARKER)
         self._folder = folder
         self._names = [source, *names]
         self._recording = Recording(folder, BROADCAST_MARKER, clock)

@@ -150,7 +150,7 @@ class Sent:
 
 
 def send(broadcast: Broadcast, see: See | None = None) -> Sent:
-    """Sends a file or folder. Raises `RunError` when nobody can be reached, or the source can't be read."""
+    """Sends a file or folder. Raises `RunError` when the source does not come up."""
     content, total = broadcast.content, broadcast.content.bytes
     broadcast = limited(broadcast)
     known = broadcast.topology or equals([broadcast.source, *broadcast.names])

@@ -69,5 +69,6 @@ def _answer(app: Callable[..., Any]) -> int:
         show.print_json({"ok": False, "problems": [{"message": say()}]})
         return Exit.USAGE
     except typer.Abort:
+        show.interrupted("", as_json=True)
         return Exit.INTERRUPTED
     return code if isinstance(code, int) else Exit.OK

@@ -204,10 +204,9 @@ def _rate(said: str) -> int:
 def _code(sent: Sent) -> Exit:
     if sent.interrupted and sent.failed is None:
         return Exit.INTERRUPTED
-    states = {receipt.state for receipt in sent.receipts}
-    if sent.failed is not None or "complete" not in states:
+    if sent.failed is not None:
         return Exit.FAILED
-    return Exit.OK if states == {"complete"} else Exit.PARTIAL
+    return Exit.OK if all(receipt.state == "complete" for receipt in sent.receipts) else Exit.PARTIAL
 
 
 def _show(sent: Sent, folder: Path | None, as_json: bool) -> None:

@@ -69,13 +69,13 @@ def option(panel: str, help_: str, *flags: str, metavar: str | None = None) -> A
 
 @contextmanager
 def told(as_json: bool) -> Iterator[None]:
-    """Turns the package's errors, and requests to end that leave nothing, into messages and exit codes."""
+    """Turns the package's errors, and requests to end that leave no result, into messages and exit codes."""
     try:
         yield
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
         from incast.cli import show
 
-        show.err.print("[yellow]Interrupted.[/]")
+        show.interrupted(str(error), as_json)
         raise typer.Exit(Exit.INTERRUPTED) from None
     except IncastError as error:
         from incast.cli import show  # Commands that are not wrong need not wait for it.

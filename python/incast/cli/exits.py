@@ -25,7 +25,7 @@ TEXT = (
     "Exit codes: 0 all is well; 2 the command line or the scenario is wrong, or the folder is in use; "
     "3 a threshold of the scenario failed, or two runs that diverge compares differ; "
     "4 a run failed, or was stuck: jobs had not ended, and no event was left; "
-    "5 a run ended in a PFC deadlock; 6 some hosts did not get a broadcast; "
+    "5 a run ended in a PFC deadlock; 6 a host, or several, did not get a broadcast; "
     "7 a job of a run failed or did not end; "
     "8 more than a tenth of a program's memory could not be remote (farmem grid), "
     "or more than a hundredth of a run's packets were late (with a real clock); "

@@ -25,6 +25,7 @@ from incast.farmem.program import find
 from incast.farmem.run import LEAST_PAGES, Memory, check
 from incast.farmem.traced import Traced
 from incast.folder import write_table, write_text
+from incast.stop import Interrupted
 
 _MANY = 10.0
 """Ten times as long and more: no tenths of a percent are shown."""
@@ -86,8 +87,7 @@ def grid(
                 grid.measure()
         except KeyboardInterrupt:
             _write(grid, by)
-            show.err.print("[yellow]Interrupted: what has ended is kept, the same command goes on.[/]")
-            raise typer.Exit(exits.Exit.INTERRUPTED) from None
+            raise Interrupted("what has ended is kept, the same command goes on.") from None
         found = _write(grid, by)
         assert found
     if as_json:

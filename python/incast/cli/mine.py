@@ -7,15 +7,11 @@ for tables take to load: neither is needed here.
 from __future__ import annotations
 
 import json
-import sys
 from typing import Any
-
-import typer
 
 from incast import _core, text
 from incast.cli import mine_options as options
 from incast.cli.common import Json, place_of, told
-from incast.cli.exits import Exit
 from incast.cli.mine_view import View
 from incast.cli.plain import plain, plain_line
 from incast.folder import MINE_MARKER
@@ -25,6 +21,7 @@ from incast.mining.request import make, refuse
 from incast.mining.result import MineResult
 from incast.mining.run import run
 from incast.recording import Recording
+from incast.stop import Interrupted
 
 _TOP = 10
 
@@ -72,8 +69,7 @@ def mine(
             except KeyboardInterrupt:
                 if not (place / KEPT_PASSES).is_file():
                     raise
-                print("Interrupted: the same command goes on after the finished passes.", file=sys.stderr)
-                raise typer.Exit(Exit.INTERRUPTED) from None
+                raise Interrupted("the same command goes on after the finished passes.") from None
             summary = output.write(result, place, form)
             recording.keep(*output.RECORDED)
         if as_json:

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
-from incast import perfetto, report
+from incast import perfetto, report, skipping
 from incast.cli import show, show_run
 from incast.cli.common import ForceFile, Json, told
 from incast.comparison import compare as compare_results
-from incast.folder import TRACE, free
+from incast.folder import TRACE, WALKS_MARKER, free
 from incast.result import Result
 from incast.samples import ways
 
@@ -24,8 +25,9 @@ def write_report(
 ) -> None:
     """Rewrite report.html of a result."""
     with told(as_json):
-        result = Result.open(run)
-        written = report.write(result.path)
+        if not (run / WALKS_MARKER).is_file():
+            Result.open(run)
+        written = report.write(run)
     show.written("report", written, as_json)
 
 
@@ -64,16 +66,20 @@ def compare(
         left, right = Result.open(a), Result.open(b)
         found = compare_results(left, right)
         names = (a.name, b.name) if a.name != b.name else (str(a), str(b))
+        approximate = skipping.sentences({names[0]: left.runs, names[1]: right.runs})
         if page:
             report.write_comparison(dict(zip(names, (left.path, right.path), strict=True)), page)
     if as_json:
         missing = {"a": left.incomplete, "b": right.incomplete}
+        approximately = {"approximate": approximate} if approximate else {}
         said = {"differences": [each.json() for each in found], **({"report": str(page)} if page else {})}
-        show.print_json({"a": str(a), "b": str(b), "incomplete": missing, **said})
+        show.print_json({"a": str(a), "b": str(b), "incomplete": missing, **approximately, **said})
         return
     for result in (left, right):
         show_run.incomplete(result.runs, str(result.path))
         show_run.late(result.runs, str(result.path))
+    for each in approximate:
+        show.out.print(escape(each), highlight=False)
     known = {".".join(way): metric for way, metric in ways(run.summary for run in (*left.runs, *right.runs))}
     show.out.print(show_run.differences(found, known, names))
     if page:

@@ -37,6 +37,7 @@ from incast.lateness import is_too_late
 from incast.result import Result
 from incast.runs import Done, failure, run_all
 from incast.samples import by_choice
+from incast.stop import Interrupted
 from incast.variants import Variant, make_variants, seed_list
 from incast.written import WrittenScenario
 
@@ -167,9 +168,7 @@ class _Runs:
                 try:
                     return run_on_cluster(written, variants, place, cluster, force=force, ended=ended)
                 except KeyboardInterrupt:
-                    said = f"Interrupted: the runs that have come back are kept in {escape(str(place))}."
-                    show.err.print(f"[yellow]{said}[/]", soft_wrap=True)
-                    raise typer.Exit(Exit.INTERRUPTED) from None
+                    raise Interrupted(f"the runs that have come back are kept in {place}.") from None
             watch = bars.watch if bars else None
             return run_all(
                 written,

@@ -9,7 +9,7 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from incast import lateness, text
+from incast import lateness, skipping, text
 from incast.answer import answer as answer_of
 from incast.answer import between
 from incast.cli import show
@@ -87,10 +87,7 @@ def computing(runs: Sequence[Result]) -> None:
 def skipped(runs: Sequence[Result]) -> None:
     """How much of the time was steady and not computed, where that was asked for."""
     for run in runs:
-        if (skipped := run.summary.get("skipped_ps")) is not None:
-            lasted = run.summary["sim_time_ps"]
-            share = text.percent(skipped / lasted) if lasted else text.percent(0)
-            said = f"Skipped as steady: {text.time(skipped)} of {text.time(lasted)} ({share})"
+        if said := skipping.line(run):
             show.out.print(escape(said + _which(run, runs)), highlight=False)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -12,18 +13,20 @@ import typer
 from rich.markup import escape
 
 from incast import text
-from incast.cli import exits, show, show_study
+from incast.cli import show, show_study
 from incast.cli.common import Json, OnCluster, on_cluster, told
 from incast.cli.study_progress import StudyBars
+from incast.errors import ResultError
 from incast.extras import need
 from incast.folder import write_text
+from incast.stop import Interrupted
 from incast.study import calibrate as calibration
 from incast.study import judged, kept, load, page, tables, words
 from incast.study.again import Again, run_again
 from incast.study.axes import Cell
 from incast.study.cells import cell_runs
 from incast.study.outcome import Outcome, collect, write
-from incast.study.run import Watcher, claim, run_study, seeds_of
+from incast.study.run import Watcher, check_place, claim, run_study, seeds_of
 from incast.study.study import FILE, Study
 
 StudyFolder = Annotated[Path, typer.Argument(metavar="STUDY", help="The study's folder, like studies/NAME.")]
@@ -73,7 +76,9 @@ def run(
     if as_json:
         show.print_json(show_study.as_json(outcome, rows, place))
         return
-    show.out.print(show_study.cells(found, rows))
+    for table in show_study.cells(found, rows):
+        show.out.print(table)
+    show.out.print(show_study.notes(rows), style="table.caption", highlight=False)
     _print_end(outcome)
     show.place("Result", place)
     show.place("Report", written)
@@ -83,6 +88,10 @@ def _print_end(outcome: Outcome) -> None:
     """How many claims came out how, and what of that was not run here."""
     if outcome.findings:
         show.out.print(show_study.tally(outcome.findings), highlight=False)
+    _print_kept(outcome)
+
+
+def _print_kept(outcome: Outcome) -> None:
     if outcome.kept:
         show.out.print(words.kept(len(outcome.ran), outcome.kept), highlight=False)
 
@@ -119,8 +128,7 @@ def _run(
                     watcher=StudyBars(study.name, show.err),
                 )
     except KeyboardInterrupt:
-        show.err.print("[yellow]Interrupted: what has ended is kept, the same command goes on.[/]")
-        raise typer.Exit(exits.Exit.INTERRUPTED) from None
+        raise Interrupted("what has ended is kept, the same command goes on.") from None
     finally:
         outcome = collect(study, out)
         write(outcome, out)
@@ -149,8 +157,13 @@ def report(
     with told(as_json):
         found = load(study)
         place = results or Path("results") / found.name
-        claim(place, found)
+        check_place(place, found)
         outcome = collect(found, place)
+        if not outcome.ran:
+            wanted = shlex.join([str(study), "--out", str(place)])
+            message = f"{place} holds no finished run of the study as it is now"
+            raise ResultError(f"{message}: incast study run {wanted} runs it")
+        claim(place, found)
         write(outcome, place)
         written = page.write(outcome, place)
         drawn = page.write_svg(outcome, place, svg) if svg else []
@@ -159,11 +172,12 @@ def report(
         runs = kept.write(found, outcome.ran) if keep else None
     if as_json:
         show.print_json(
-            {"ok": True, "report": str(written), "svg": [str(each) for each in drawn]}
+            {"ok": True, "report": str(written), "kept": outcome.kept, "svg": [str(each) for each in drawn]}
             | ({"csv": str(csv)} if csv else {})
             | ({"runs": str(runs)} if runs else {})
         )
         return
+    _print_kept(outcome)
     show.place("Report", written)
     for each in drawn:
         show.place("Picture", each)

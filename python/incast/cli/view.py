@@ -18,7 +18,7 @@ def view(
     results: Annotated[
         list[Path],
         typer.Argument(
-            metavar="RESULT", help="One result folder, or two to see in step; also while they run."
+            metavar="RESULT", help="Result folders, also while they run; the page shows two in step."
         ),
     ],
     port: Annotated[

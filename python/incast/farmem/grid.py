@@ -157,7 +157,7 @@ class MeasuredGrid:
             if _of(marker) != said:
                 raise OutputExistsError(out, other="cells of something else")
         elif out.exists() and (not out.is_dir() or not folder.is_empty(out)):
-            raise OutputExistsError(out, ours=False)
+            raise folder.taken(out, folder.FARMEM_MARKER)
         out.mkdir(parents=True, exist_ok=True)
         folder.mark(out, folder.FARMEM_MARKER, of=said)
         rows = _read(out / RUNS)

@@ -108,7 +108,7 @@ class Outcome:
 
 
 class FailedRunError(RunError):
-    """A run that began and failed, with what the hosts that were left have reported."""
+    """A run that failed, with what is known of each host and what those that were left have reported."""
 
     def __init__(self, message: str, outcome: Outcome) -> None:
         super().__init__(message)

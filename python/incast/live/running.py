@@ -104,7 +104,7 @@ class Running:
 
         Ctrl-C stops the members in good order, and their reports are kept.
         Raises `RunError` with the host's name when one doesn't answer, fails, or crashes once too often; a
-        `FailedRunError` when they had begun.
+        `FailedRunError` when they had begun, or when none of those that need not come in did.
         """
         try:
             for host in self.launch.hosts:
@@ -132,7 +132,8 @@ class Running:
         awaited = [member for member in self.members.values() if member.host.awaited]
         others = [member for member in self.members.values() if not member.host.awaited]
         if others and all(member.failed is not None for member in others):
-            raise RunError("\n".join(f"{member.host.name}: {member.failed}" for member in others))
+            said = "\n".join(f"{member.host.name}: {member.failed}" for member in others)
+            raise FailedRunError(said, self._outcome(True))
         enough = all(member.ready for member in awaited) and (not others or any(o.ready for o in others))
         if not enough:
             return False

@@ -6,8 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from incast.errors import OutputExistsError
-from incast.folder import MINE_MARKER, SUMMARY, mark, whole, write_json
+from incast.folder import MINE_MARKER, SUMMARY, mark, taken, whole, write_json
 from incast.mining.passes import KEPT_PASSES
 from incast.mining.result import MineResult
 from incast.recording import is_free, remove
@@ -24,9 +23,8 @@ def check_free(folder: Path, force: bool) -> None:
     parts = (f".{name}.{form}.tmp" for name in _TABLES for form in FORMATS)
     if is_free(folder, KEPT_PASSES, *parts):
         return
-    ours = (folder / MINE_MARKER).is_file()
-    if not force or not ours:
-        raise OutputExistsError(folder, ours=ours)
+    if not force or not (folder / MINE_MARKER).is_file():
+        raise taken(folder, MINE_MARKER)
 
 
 def write(result: MineResult, folder: Path, form: str) -> dict[str, Any]:

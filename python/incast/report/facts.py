@@ -110,10 +110,11 @@ def _side_by_side(
     keys = list(dict.fromkeys(key for fields in keyed for key in fields))
     rows = []
     for key in keys:
-        shown = [_shown(key, fields.get(key)) for fields in keyed]
+        values = [fields.get(key) for fields in keyed]
+        shown = [_shown(key, value) for value in values]
         if only_different and len(set(shown)) == 1:
             continue
-        rows.append(cells(key, *shown))
+        rows.append(cells(_label(key, values), *shown))
     columns = (head, *(r.name if len(runs) > 1 else "Value" for r in runs))
     more = more_than(len(rows), "field", ROWS_MAX)
     return Table(caption, columns, tuple(rows[:ROWS_MAX]), frozenset(columns[1:]), more)
@@ -146,5 +147,15 @@ def _shown(key: str, value: Any) -> str:
         return text.NONE
     if isinstance(value, bool):
         return "yes" if value else "no"
-    figure = Metric(f"_{key.rsplit('.', 1)[-1]}", key)
+    figure = _figure(key)
     return figure.text(value) if figure.unit and isinstance(value, int | float) else str(value)
+
+
+def _label(key: str, values: Iterable[Any]) -> str:
+    """The name of a figure, without the unit that its values carry."""
+    told = any(isinstance(value, int | float) for value in values)
+    return key.removesuffix(_figure(key).unit) if told else key
+
+
+def _figure(key: str) -> Metric:
+    return Metric(f"_{key.rsplit('.', 1)[-1]}", key)

@@ -141,16 +141,21 @@ def ended(run: CellRun, out: Path) -> Cost | None:
     return noted.cost if noted.digest == run.digest else None
 
 
-def claim(out: Path, study: Study) -> None:
-    """Makes the folder the study's; refuses one that holds anything else."""
+def check_place(out: Path, study: Study) -> None:
+    """Refuses a folder that holds anything but runs of the study."""
     folder.check_format(out)
     marker = out / folder.STUDY_MARKER
     if out.exists() and not marker.is_file() and (not out.is_dir() or not folder.is_empty(out)):
-        raise OutputExistsError(out, ours=False)
+        raise folder.taken(out, folder.STUDY_MARKER)
     with suppress(OSError, ValueError):
         said = read_json(marker, folder.MARKER_BYTES_MAX)
         if isinstance(said, dict) and said.get("study", study.name) != study.name:
             raise OutputExistsError(out, other=f"runs of the study {said['study']}")
+
+
+def claim(out: Path, study: Study) -> None:
+    """Makes the folder the study's; refuses one that holds anything else."""
+    check_place(out, study)
     out.mkdir(parents=True, exist_ok=True)
     folder.mark(out, folder.STUDY_MARKER, study=study.name)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from incast.folder import BROADCAST_MARKER, MARKER, MARKERS, MINE_MARKER, TABLES, WALKS_MARKER
+from incast.folder import BROADCAST_MARKER, MARKER, MARKERS, MINE_MARKER, TABLES, WALKS_MARKER, shown_by
 from incast.recording import PROGRESS, is_going
 from incast.text import natural_key
 
@@ -70,7 +70,7 @@ def problem(place: Place) -> str:
     if found in PROGRAMS:
         return ""
     if found not in (MARKER, None):
-        return f"{name} is a result without a simulated network: incast report draws it."
+        return f"{name} is {shown_by(found)}."
     if is_run(folder):
         return ""
     if (folder / MARKER).is_file():

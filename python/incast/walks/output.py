@@ -10,8 +10,7 @@ from typing import Any
 import polars as pl
 
 from incast._version import __version__
-from incast.errors import OutputExistsError
-from incast.folder import FORMAT, REPORT, SUMMARY, write_json, write_table
+from incast.folder import FORMAT, REPORT, SUMMARY, taken, write_json, write_table
 from incast.folder import WALKS_MARKER as MARKER
 from incast.recording import is_free
 from incast.scratch import Scratch
@@ -47,9 +46,8 @@ def check_free(folder: Path, force: bool) -> None:
     """Refuses a folder that holds something, unless it is a result of walks and may be overwritten."""
     if is_free(folder):
         return
-    ours = (folder / MARKER).is_file()
-    if not force or not ours:
-        raise OutputExistsError(folder, ours=ours)
+    if not force or not (folder / MARKER).is_file():
+        raise taken(folder, MARKER)
 
 
 @contextmanager

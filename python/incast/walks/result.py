@@ -12,7 +12,7 @@ import polars as pl
 
 from incast import stored, table_files
 from incast.errors import ResultError
-from incast.folder import SUMMARY, WALKS_MARKER, check_format, readable
+from incast.folder import SUMMARY, WALKS_MARKER, check_format, check_kind, readable
 from incast.hints import unknown
 
 
@@ -21,9 +21,10 @@ class WalkResult:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+        check_format(self.path)
+        check_kind(self.path, WALKS_MARKER)
         if not (self.path / WALKS_MARKER).is_file():
             raise ResultError(f"{path} is not a result of incast walk")
-        check_format(self.path)
         self.summary: Mapping[str, Any] = stored.read_walks(self.path / SUMMARY)
         """What was walked, and the top of the result."""
 
