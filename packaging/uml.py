@@ -17,6 +17,11 @@ from pathlib import Path
 CONFIG = Path(__file__).with_name("uml.config")
 PATCHES = {name: Path(__file__).with_name(f"{name}.patch") for name in ("uml", "uml-ptrace", "uml-seccomp")}
 LEAST = (6, 12)
+BUILD = {
+    f"KBUILD_BUILD_{part}": said
+    for part, said in {"USER": "incast", "HOST": "incast", "TIMESTAMP": "2026-01-01", "VERSION": "1"}.items()
+}
+"""What a kernel says of its own build, and mixes into its random numbers: the same on all machines."""
 TOOLS = {
     "gcc": "gcc",
     "make": "make",
@@ -87,8 +92,8 @@ def _build(tree: Path, build: Path) -> Path:
         if subprocess.run(patch, check=False).returncode:
             raise SystemExit(f"{tree}: not as known; {file} fits 6.12, 7.2 and 7.3, and perhaps others")
     make = ["make", "--silent", f"--directory={tree}", "ARCH=um", f"O={build.resolve()}"]
-    quiet = {**os.environ, "KCONFIG_ALLCONFIG": str(CONFIG.resolve())}
-    subprocess.run([*make, "allnoconfig"], env=quiet, check=True, stdout=subprocess.DEVNULL)
+    environment = {**os.environ, **BUILD, "KCONFIG_ALLCONFIG": str(CONFIG.resolve())}
+    subprocess.run([*make, "allnoconfig"], env=environment, check=True, stdout=subprocess.DEVNULL)
     lines = (build / ".config").read_text().splitlines()
     lost = [line for line in CONFIG.read_text().splitlines() if line.endswith("=y") and line not in lines]
     if lost:
@@ -96,7 +101,8 @@ def _build(tree: Path, build: Path) -> Path:
     print(f"Building Linux {number[0]}.{number[1]} for emulated hosts: minutes on two cores", flush=True)
     if not seccomp:
         print("A newer one would take some 60 % of the processor time: docs/how-to/emulate.md", flush=True)
-    subprocess.run([*make, f"-j{os.cpu_count()}", "linux"], check=True, stdout=subprocess.DEVNULL)
+    linux = [*make, f"-j{os.cpu_count()}", "linux"]
+    subprocess.run(linux, env=environment, check=True, stdout=subprocess.DEVNULL)
     return build / "linux"
 
 
