@@ -49,7 +49,7 @@ def run(
     overwrite: bool,
     progress: Callable[[Mapping[str, Any]], bool],
     threads: int,
-    linux: tuple[Path | None, str, Sequence[tuple[str, int, str]]] | None = None,
+    linux: tuple[Path | None, str, Sequence[tuple[str, int, str]], Sequence[Path]] | None = None,
     operator: Callable[[int, list[tuple[str, int, int]]], list[str] | None] | None = None,
 ) -> str: ...
 def emulated_member(folder: str) -> None: ...

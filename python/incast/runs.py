@@ -187,7 +187,7 @@ class _Run:
         """What the core says of the run."""
         resolved = self.variant.resolved
         with congestion.registered(resolved.here) as names:
-            made_of = linux(names)
+            made_of = linux(names, self.written.folder)
             place, going_on = str(self.place), self._progress
             ran = _core.run(resolved.core, place, self.force, going_on, self.threads, made_of, self.operator)
         return dict(json.loads(ran))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 import signal
 import struct
@@ -338,6 +339,19 @@ def test_hosts_know_each_other_by_name_and_nobody_else(tmp_path: Path) -> None:
     )
     assert code == 0, said
     assert "1 received" in (out / "guests" / "host0" / "ping.out").read_text()
+
+
+@built
+def test_a_program_beside_its_scenario_is_seen(tmp_path: Path) -> None:
+    # Which is in /tmp, where hosts have a folder of their own.
+    folder = tmp_path / "it's here"
+    folder.mkdir()
+    (folder / "own.sh").write_text("cd $1 && touch own || echo kept; echo mine > /tmp/own && cat /tmp/own")
+    command = json.dumps(f"sh {shlex.quote(str(folder / 'own.sh'))} {shlex.quote(str(folder))}")
+    code, said, out = run(folder, f"name: own, hosts: host0, command: {command}")
+    assert code == 0, said
+    assert "kept\nmine\n" in (out / "guests" / "host0" / "own.out").read_text()
+    assert not (folder / "own").exists()
 
 
 @built

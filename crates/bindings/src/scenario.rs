@@ -29,9 +29,10 @@ create_exception!(
     "A scenario that can't run: the steps to the field, the message."
 );
 
-/// The kernel of emulated hosts, what the shell is to run there for jobs, and what was registered with this
-/// machine's kernel: a congestion control, its own setting, the kernel's name of it.
-type Linux = (Option<PathBuf>, String, Vec<(String, u32, String)>);
+/// The kernel of emulated hosts, what the shell is to run there for jobs, what was registered with this
+/// machine's kernel (a congestion control, its own setting, the kernel's name of it), and the folders that
+/// hosts see.
+type Linux = (Option<PathBuf>, String, Vec<(String, u32, String)>, Vec<PathBuf>);
 
 /// Time between two calls into Python.
 const TELL_EVERY: Duration = Duration::from_millis(100);
@@ -126,11 +127,11 @@ fn run(
 ) -> PyResult<String> {
     let spec = &scenario.get().scenario;
     let going_on = Arc::new(AtomicBool::new(true));
-    let (kernel, member, registered) = linux.unwrap_or_default();
+    let (kernel, member, registered, seen) = linux.unwrap_or_default();
     let registered = registered.into_iter();
     let registered =
         registered.map(|(congestion, parameter, name)| Registered { congestion, parameter, name }).collect();
-    let linux = scenario::Linux { kernel, member, registered, going_on: Arc::clone(&going_on) };
+    let linux = scenario::Linux { kernel, member, registered, seen, going_on: Arc::clone(&going_on) };
     let (raised, outcome) = py.detach(|| {
         let (mut due, raised) = (Due::now(), RefCell::new(None));
         let mut asks = |now: Time, answers: Vec<Answer>| {

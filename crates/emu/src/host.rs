@@ -44,6 +44,8 @@ pub struct Host {
     pub settings: Vec<Setting>,
     /// Options of its route to all others, as ip-route(8) has them (`initcwnd 20`).
     pub route: String,
+    /// Folders of this machine that it sees even below folders of its own.
+    pub seen: Vec<PathBuf>,
     /// What runs on it.
     pub programs: Vec<Program>,
 }
@@ -205,7 +207,7 @@ impl Host {
              {} &&\n\
              echo 1 > /proc/self/timerslack_ns &&\n\
              {}\n",
-            mounts(&[&SYSTEM_FOLDERS[..], &OWN_FOLDERS].concat()),
+            self.mounts(&SYSTEM_FOLDERS),
             self.network(&format!("gso_max_segs {segments}"))
         );
         let settings = self.settings.iter().enumerate();
@@ -255,7 +257,7 @@ impl Host {
              {} &&\n\
              ip link set eth0 txqueuelen {CARD_QUEUE} &&\n\
              tc qdisc replace dev eth0 root tbf rate {rate}bit burst {burst} limit {HOST_QUEUE}\n",
-            mounts(&OWN_FOLDERS),
+            self.mounts(&[]),
             self.network(&card)
         );
         let settings = self.settings.iter().enumerate();
@@ -287,6 +289,36 @@ impl Host {
              [ $? = 0 ]",
             address(*id)
         )
+    }
+
+    /// The commands that mount these folders and those that are its own, joined. One command mounts all: to
+    /// start a program is half of what a host costs to start.
+    fn mounts(&self, system: &[(&str, &str)]) -> String {
+        let all = system.iter().chain(&OWN_FOLDERS);
+        let lines: String = all.map(|(kind, folder)| format!("none {folder} {kind}\n")).collect();
+        let mount = format!("echo '{lines}' > /dev/mounts && mount --all --fstab /dev/mounts");
+        // What is to be seen is put aside before something else covers it.
+        let seen: Vec<String> =
+            self.covered().iter().map(|folder| quoted(&folder.to_string_lossy())).collect();
+        let aside = seen.iter().enumerate().map(|(number, folder)| {
+            format!("mkdir -p /dev/seen{number} && mount --bind {folder} /dev/seen{number}")
+        });
+        let back = seen
+            .iter()
+            .enumerate()
+            .map(|(number, folder)| format!("mkdir -p {folder} && mount --move /dev/seen{number} {folder}"));
+        aside.chain([mount]).chain(back).collect::<Vec<_>>().join(" &&\n")
+    }
+
+    /// The folders to be seen that lie in its own ones; those in others of them are seen with these.
+    fn covered(&self) -> Vec<&Path> {
+        let is_covered = |folder: &&Path| {
+            OWN_FOLDERS.iter().any(|(_, own)| *folder != Path::new(own) && folder.starts_with(own))
+        };
+        let mut all: Vec<&Path> = self.seen.iter().map(PathBuf::as_path).filter(is_covered).collect();
+        all.sort_unstable();
+        all.dedup_by(|folder, before| folder.starts_with(before));
+        all
     }
 
     /// What has to succeed, and the names of hosts.
@@ -366,12 +398,6 @@ const HOST_QUEUE: u32 = 16 << 20;
 const BURSTS_A_SECOND: u64 = 1_000;
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// The command that mounts all of these: to start a program is half of what a host costs to start.
-fn mounts(folders: &[(&str, &str)]) -> String {
-    let lines: String = folders.iter().map(|(kind, folder)| format!("none {folder} {kind}\n")).collect();
-    format!("echo '{lines}' > /dev/mounts && mount --all --fstab /dev/mounts")
-}
-
 /// A word for the shell.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
@@ -436,6 +462,15 @@ mod tests {
     fn all_hosts_have_their_names() {
         let text = names(["host0", "switchless"].into_iter());
         assert_eq!(text, "127.0.0.1 localhost\n10.0.0.1 host0\n10.0.0.2 switchless\n");
+    }
+
+    #[test]
+    fn folders_in_its_own_are_seen_once() {
+        let seen =
+            ["/tmp/b/c", "/tmp", "/home/x", "/tmp/b", "/tmp/bc", "/run/x", "/tmp/b"].map(PathBuf::from);
+        let host = crate::setting::host(HostId(0), "host0", &sim::HostConfig::default(), &[]);
+        let host = Host { seen: seen.into(), ..host };
+        assert_eq!(host.covered(), ["/run/x", "/tmp/b", "/tmp/bc"].map(Path::new));
     }
 
     #[test]

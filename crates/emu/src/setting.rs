@@ -85,6 +85,7 @@ pub fn host(id: HostId, name: &str, config: &HostConfig, registered: &[Registere
         memory: kernel.memory.div_ceil(1 << 20) as u32,
         settings: ours.chain(module).chain(theirs).collect(),
         route: format!("initcwnd {}", tcp.initial_window),
+        seen: Vec::new(),
         programs: Vec::new(),
     }
 }

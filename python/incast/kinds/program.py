@@ -46,8 +46,8 @@ class Program(Job):
     """A program on emulated hosts: Linux in virtual time, or on this machine's `clock`.
 
     In virtual time computing is free without `host.kernel.cpu_rate`. The hosts see this machine's files, but
-    can't change them; /tmp, /run and /var/tmp are their own. A program runs in /tmp; what it prints is kept
-    as `guests/HOST/JOB.out` in the result folder.
+    can't change them; /tmp, /run and /var/tmp are their own, except for the scenario's folder. A program runs
+    in /tmp; what it prints is kept as `guests/HOST/JOB.out` in the result folder.
     """
 
     traits = Traits(judged="own", flows="none", endless=True, linux=True)

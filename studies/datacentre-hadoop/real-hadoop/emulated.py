@@ -2,6 +2,7 @@
 
     python emulated.py ROOT [--size 30MB] [--clock virtual|real] [--framework mapreduce|tez]
                             [--background 300Mbps] [--choices fast,shallow,deep,ecn,pfc,dctcp] [--seeds 3]
+                            [--cpu-rate 10]
 
 The cluster is the study's, scaled down: compute nodes below one leaf switch, data nodes below another, the
 management node below a third. TeraGen, TeraSort and TeraValidate run one after the other, and the result
@@ -42,8 +43,6 @@ REDUCES = 4
 BLOCK = 8 << 20
 ROW = 100
 """Bytes of a row of TeraGen."""
-OWN = ("/tmp", "/run", "/var/tmp")
-"""Folders that each host has for itself."""
 MARKS = {"queue": {"kind": "step", "threshold": "60kB"}}
 LINK, UPLINK = ({"rate": rate, "delay": "1us"} for rate in ("1Gbps", "4Gbps"))
 LOSSLESS = {
@@ -100,6 +99,7 @@ class Asked:
     """Rate towards each compute node."""
     choices: list[str]
     seeds: int
+    cpu_rate: float | None
 
 
 def main() -> None:
@@ -112,10 +112,9 @@ def main() -> None:
     parser.add_argument("--background", metavar="RATE", help="towards each compute node")
     parser.add_argument("--choices", default=",".join(CHOICES))
     parser.add_argument("--seeds", type=int, default=1, help="of each choice")
+    parser.add_argument("--cpu-rate", type=float, help="of the hosts' processors: computing takes time")
     given = parser.parse_args()
     root = given.root.resolve()
-    if any(root.is_relative_to(own) for own in OWN):
-        parser.error(f"{root}: hosts don't see it: {', '.join(OWN)} are their own. Choose another folder")
     asked = Asked(
         root,
         parse_bytes(given.size),
@@ -124,6 +123,7 @@ def main() -> None:
         given.background,
         given.choices.split(","),
         given.seeds,
+        given.cpu_rate,
     )
     jars(asked.root)
     folder = "/tmp/hadoop"
@@ -216,6 +216,7 @@ def described(asked: Asked, jobs: list[dict[str, Any]]) -> dict[str, Any]:
                 "memory": "1536MiB",
                 "moderation": "0s" if asked.real else "20us",
                 "patience": "900s",
+                "cpu_rate": asked.cpu_rate,
             },
             "tcp": {"congestion": "reno" if asked.real else "cubic"},
         },

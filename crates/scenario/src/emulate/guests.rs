@@ -111,8 +111,10 @@ impl Guests {
         let (configs, names) = (hosts::all(&scenario.hosts, scenario.seed, graph)?, Names::new(graph));
         let (mut hosts, mut tasks) = (BTreeMap::new(), Vec::new());
         let mut add = |id: HostId, task: Task, program: Program| {
-            let host =
-                || setting::host(id, graph.name(NodeId(id.0)), &configs[id.0 as usize], &linux.registered);
+            let host = || Host {
+                seen: linux.seen.clone(),
+                ..setting::host(id, graph.name(NodeId(id.0)), &configs[id.0 as usize], &linux.registered)
+            };
             let host: &mut Host = hosts.entry(id).or_insert_with(host);
             host.programs.push(Program { number: tasks.len(), ..program });
             tasks.push((task, id));

@@ -41,6 +41,8 @@ pub struct Linux {
     pub member: String,
     /// What the run has registered with this machine's kernel, for hosts on its clock.
     pub registered: Vec<Registered>,
+    /// Folders that hosts see even where they have folders of their own.
+    pub seen: Vec<PathBuf>,
     /// The run goes on: a host that computes is not waited for any longer once it does not.
     pub going_on: Arc<AtomicBool>,
 }
