@@ -93,8 +93,8 @@ pub enum Error {
     Stopped,
     /// It computes and computes.
     #[error(
-        "{name}: computed for {} s without waiting; time stands still meanwhile. If it does not spin, set \
-         host.kernel.patience",
+        "{name}: computed for {} s without waiting; time stands still meanwhile. If it has more to compute, \
+         set host.kernel.patience; if it looks for an answer again and again, host.kernel.cpu_rate",
         patience.as_secs()
     )]
     Spins {
