@@ -150,7 +150,7 @@ def test_only_the_first_entries(tmp_path: Path) -> None:
         ("at,from,to,size\n1us,host0,host1,1B\n1,host0,host1,1B\n", 3, 'at: "1" has no unit'),
         ("at,from,to,size\n1us,host0,host1,-1B\n", 2, "size: "),
         ("at,from,to,size\n1us,host0,host1,0B\n", 2, "at least 1B"),
-        ("at,from,to,size\n1us,host0,host1\n", None, ""),
+        ("at,from,to,size\n1us,host0,host1\n", 2, "size: is missing"),
         ("at,from,to,size\n1us,host0,,1B\n", 2, "'' is not a host"),
         ("at,from,to,size\n1us,host0,hots1,1B\n", 2, "'hots1' is not a host. Did you mean 'host1'?"),
         ("at_us,from,to,bytes\nnan,host0,host1,1\n", 2, "at_us: "),
@@ -158,15 +158,30 @@ def test_only_the_first_entries(tmp_path: Path) -> None:
         ("at,from,to,size,group\n1us,host0,host1,1B,x\n", 2, "group: 'x' is not a whole number"),
         ("at,from,to,size\n1us,host0,host1,1B\n1us,host0,host1,1B,1\n", 3, "more columns than in line 1"),
         ("at_us,at_ms,from,to,bytes\n1,2,host0,host1,1\n", 1, "at_us, at_ms say the same: one is expected"),
+        ("at,from,to,size,at\n1us,host0,host1,1B,1us\n", 1, "the column 'at' is there 2 times"),
+        ("at,from,to,size\n1us,0,1,1B\n1us,0,\udcff,1B\n", 3, "not UTF-8 text"),
+        ('at,from,to,size\n1us,0,1,1B\n1us,"0,1,1B\n1us,0,1,1B\n', 3, "a quote is opened and never closed"),
+        ('at,from,to,size\n1us,0,"a\nb",1B\n', 2, "is not a host"),
+        ("\nat,from,to,size\n1us,0,1,1B\n", 1, "found an empty line"),
+        ("at,from,to,size\n  ,0,1,1B\n", 2, "at: is missing"),
+        ("at_us,from,to,bytes\n1,0,1,1e3\n", 2, "bytes: '1e3' is not a plain number, like 1500"),
+        ("at_us,from,to,bytes\n1us,0,1,10\n", 2, "at_us: '1us' is not a plain number"),
+        ("at_us,from,to,bytes\n1,0,1,99999999999999999999\n", 2, "too large a size"),
         ("\0\0\0\0", None, ""),
     ],
 )
 def test_refused_flow_lists(tmp_path: Path, content: str, line: int | None, said: str) -> None:
-    (tmp_path / "f.csv").write_text(content)
+    (tmp_path / "f.csv").write_text(content, errors="surrogateescape")
     problem = refused(tmp_path, replay("f.csv"))[0]
     assert said in problem.message
     assert (problem.file, problem.path) == (str(tmp_path / "f.csv"), "jobs[0].trace")
     assert line is None or problem.line == line
+
+
+def test_blank_lines_are_none_and_numbers_may_stand_for_one_host(tmp_path: Path) -> None:
+    (tmp_path / "f.csv").write_text("at,from,to,size\n\n1us,0,1,1B\n  \n2us,0,3,1B\n")
+    two = {**replay("f.csv", place="host[0-2]")}
+    assert [each["to"] for each in flows(spec(tmp_path, two))] == ["host1", "host0"]
 
 
 def test_many_bad_lines_are_counted(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ Coflow traces are read by the core (crates/traffic/src/coflow.rs).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,7 @@ _SHOWN = 5
 
 _TIMES = {"at": "", "at_ps": "ps", "at_ns": "ns", "at_us": "us", "at_ms": "ms", "at_s": "s"}
 _SIZES = {"size": "", "bytes": "B"}
+_PLAIN = re.compile(r"[0-9]+(\.[0-9]+)?")
 
 
 class Flow(NamedTuple):
@@ -129,7 +131,8 @@ class FlowFile:
         absent = [name for name in ("from", "to") if name not in table.columns]
         if time is None or size is None or absent:
             needed = "at (or at_ps … at_s), from, to, size (or bytes), and perhaps group"
-            self.problem(f"the columns {needed} are expected, found {allowed(table.columns)}", 1)
+            found = allowed(table.columns) if any(table.columns) else "an empty line"
+            self.problem(f"the columns {needed} are expected, found {found}", 1)
             return
         group = [name for name in ("group",) if name in table.columns]
         count = 0
@@ -175,12 +178,21 @@ def _numbers(
             values[text] = parse((text or "").strip() + unit)
         except ValueError as error:
             values[text] = 0
-            errors[text] = f"{name}: {error}" if text else f"{name}: is missing"
+            errors[text] = f"{name}: {_why(text or '', unit, error)}"
     if errors:
         for row, text in enumerate(texts):
             if text in errors:
                 wrong.setdefault(row, errors[text])
     return [values[text] for text in texts]
+
+
+def _why(text: str, unit: str, error: ValueError) -> str:
+    """What is wrong with a cell, in whose column's name the `unit` may be."""
+    if not text.strip():
+        return "is missing"
+    if unit and not _PLAIN.fullmatch(text.strip()):
+        return f"{shortened(text)!r} is not a plain number, like 1500 or 0.25"
+    return str(error)
 
 
 def _positive(text: str) -> int:

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TextIO
+from typing import NamedTuple, Protocol, TextIO
 
 from incast import table_files
-
-if TYPE_CHECKING:
-    from _csv import Reader
 
 ROWS_AT_A_TIME = 1_000
 
@@ -55,30 +51,30 @@ def open_table(path: Path) -> Table:
 class _Csv:
     def __init__(self, path: Path) -> None:
         self._path = path
-        with self._open() as file, _lines_named(reader := csv.reader(file)):
-            self.columns = next(reader, [])
+        with self._open() as file:
+            line, self.columns = next(self._numbered(file), (1, []))
         names = [name.strip() for name in self.columns]
         if twice := next((name for name in names if names.count(name) > 1), None):
-            raise ValueError(f"the column {twice!r} is there {names.count(twice)} times")
+            raise TableError(f"the column {twice!r} is there {names.count(twice)} times", line)
 
     def parts(self, columns: list[str]) -> Iterator[Part]:
         places = [self.columns.index(name) for name in columns]
-        with self._open() as file, _lines_named(reader := csv.reader(file)):
-            next(reader)
-            while rows := self._rows(reader):
+        with self._open() as file:
+            numbered = self._numbered(file)
+            next(numbered)
+            while rows := self._rows(numbered):
                 cells = list(zip(*rows.values(), strict=True))
                 yield Part([cells[place] for place in places], list(rows))
 
-    def _rows(self, reader: Reader) -> dict[int, list[str]]:
-        """The next rows by their lines, without empty ones; cells that lack at the end are empty."""
+    def _rows(self, numbered: Iterator[tuple[int, list[str]]]) -> dict[int, list[str]]:
+        """The next rows by their lines, without blank ones; cells that lack at the end are empty."""
         width = len(self.columns)
         rows: dict[int, list[str]] = {}
-        for row in reader:
-            line = reader.line_num
+        for line, row in numbered:
             if len(row) != width:
                 if len(row) > width:
                     raise TableError("more columns than in line 1", line)
-                if not row:
+                if not any(map(str.strip, row)):
                     continue
                 row += [""] * (width - len(row))
             rows[line] = row
@@ -86,17 +82,39 @@ class _Csv:
                 break
         return rows
 
+    def _numbered(self, file: TextIO) -> Iterator[tuple[int, list[str]]]:
+        """Every row and the line in which it begins, which is named too where there is none to be read."""
+        reader = csv.reader(file, strict=True)
+        line = 1
+        try:
+            for row in reader:
+                yield line, row
+                line = reader.line_num + 1
+        except csv.Error as error:
+            said = "a quote is opened and never closed" if str(error) == _END else str(error)
+            raise TableError(said, line) from None
+        except UnicodeDecodeError:
+            raise TableError("not UTF-8 text", self._undecodable()) from None
+
+    def _undecodable(self) -> int:
+        """The first line that is not UTF-8: Python decodes many at a time."""
+        with self._path.open("rb") as file:
+            return next(line for line, data in enumerate(file, 1) if not _is_text(data))
+
     def _open(self) -> TextIO:
         return self._path.open(encoding="utf-8-sig", newline="")
 
 
-@contextmanager
-def _lines_named(reader: Reader) -> Iterator[None]:
-    """What is wrong with a line is said with its number."""
+_END = "unexpected end of data"
+"""What csv says where a file ends within quotes."""
+
+
+def _is_text(data: bytes) -> bool:
     try:
-        yield
-    except csv.Error as error:
-        raise TableError(str(error), reader.line_num) from None
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 class _Parquet:

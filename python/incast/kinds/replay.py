@@ -48,7 +48,8 @@ class _Trace(Job):
     first: Count | None = None
     """Only this many entries of the trace."""
     place: Selector = "*"
-    """The hosts that the trace's numbers stand for, in order; more numbers than hosts wrap around."""
+    """The hosts that the trace's numbers stand for, in order; more numbers than hosts wrap around. A flow
+    between two numbers of one host goes over its loopback, not over the network."""
 
     def _check_scales(self, site: Site, last: int, largest: int) -> None:
         """Notes an entry that begins too late, so long after the job's start, or a size that is too large."""
