@@ -29,6 +29,13 @@ _TYPES = {
     "string_type": "a text",
 }
 
+_QUOTED = {
+    "bool_type": re.compile(r"true|false"),
+    "float_type": re.compile(r"[-+]?[0-9]+(\.[0-9]*)?"),
+    "int_type": re.compile(r"[-+]?[0-9]+"),
+}
+"""What YAML takes for these types where no quotes make it a text."""
+
 
 def validate(document: Node, of: type[_M]) -> _M:
     """What the document describes; all problems together otherwise."""
@@ -85,6 +92,8 @@ def _message(detail: ErrorDetails, schema: dict[str, Any], of: type[BaseModel]) 
         least = plural(context["min_length"], "item is", "items are")
         return f"at least {least} needed, not {context['actual_length']}"
     if kind in _TYPES:
+        if isinstance(value, str) and (plain := _QUOTED.get(kind)) and plain.fullmatch(value):
+            return f"expected {_TYPES[kind]}, not the text '{shown(value)}': write it without quotes"
         return f"expected {_TYPES[kind]}, not {shown(value)}{_yes_no(kind, value)}"
     rule = (
         detail["msg"]
