@@ -140,6 +140,8 @@ def _text(schema: Schema) -> str:
     if "|%)" in pattern:
         return "[size](units.md#size) above zero, or a share like `25%`"
     found = next((unit for mark, unit in _QUANTITIES if mark in pattern), None)
+    if found and "x-within" in schema:
+        return f"[{found}](units.md#{found.replace(' ', '-')}), {schema['x-within']}"
     if found:
         above = "" if any(str(e).startswith("0") for e in schema.get("examples", ["0"])) else " above zero"
         return f"[{found}](units.md#{found.replace(' ', '-')}){above}"

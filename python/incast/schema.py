@@ -90,6 +90,7 @@ def _tidy(schema: Any) -> None:
         if "oneOf" in schema:
             schema["anyOf"] = schema.pop("oneOf")
         schema.pop("discriminator", None)
+        schema.pop("x-within", None)  # For the manual: no keyword bounds a quantity in text.
         for value in schema.values():
             _tidy(value)
     elif isinstance(schema, list):

@@ -18,7 +18,6 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, TypeAlias, Union, get_args, get_origin
 
 from pydantic import (
-    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -31,7 +30,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from incast.hints import shortened, unknown
-from incast.lab.quantities import InBase
+from incast.lab.quantities import InBase, Within
 from incast.quantity import parse_bytes
 
 
@@ -262,15 +261,9 @@ Pairs = Annotated[
 ]
 
 
-def mtu_from(least: int) -> AfterValidator:
+def mtu_from(least: str) -> Within:
     """An MTU of at least so many bytes; IPv4's length field bounds it above."""
-
-    def check(mtu: str) -> str:
-        if not least <= parse_bytes(mtu) <= 65_535:
-            raise ValueError(f"{mtu!r} is not an MTU: allowed are {least}B to 65535B")
-        return mtu
-
-    return AfterValidator(check)
+    return Within(parse_bytes, least=least, most="65535B")
 
 
 Probability = Annotated[float, Field(ge=0, le=1)]

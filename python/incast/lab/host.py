@@ -16,7 +16,7 @@ from pydantic import (
 )
 
 from incast.lab.base import Model, Override, mtu_from
-from incast.lab.quantities import InBase, PositiveSize, PositiveTime, Rate, RtoMax, Size, Span, Time
+from incast.lab.quantities import InBase, PositiveSize, PositiveTime, Rate, RtoMax, Size, Span, Time, Within
 from incast.quantity import above_min, parse_bytes, parse_span, parse_time
 
 
@@ -39,12 +39,7 @@ Duplicates = Annotated[
 ]
 
 
-def _at_most_a_second(text: str) -> str:
-    if parse_time(text) > 10**12:
-        raise ValueError(f"{text}: at most 1s")
-    return text
-
-
+ShortTime = Annotated[Time, Within(parse_time, most="1s")]
 SysctlName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_-]+(\.[A-Za-z0-9_-]+)+$")]
 
 
@@ -170,9 +165,9 @@ class Kernel(Model):
     emulated: bool = False
     """Jobs of all kinds run on this host's own kernel, as on a real host, and not in the simulator. A job's
     hosts are all emulated, or none is. Hosts of a job of kind `program` are emulated in any case."""
-    memory: PositiveSize = "64MiB"
+    memory: Annotated[PositiveSize, Within(parse_bytes, least="32MiB", most="64GiB")] = "64MiB"
     """Its memory."""
-    moderation: Time = "0s"
+    moderation: ShortTime = "0s"
     """Interrupt moderation: the network card interrupts no sooner than this after the last time."""
     receive_ring: Annotated[int, Field(ge=1, le=256)] = 256
     """Packets that the network card keeps for the kernel between two interrupts; more are lost."""
@@ -192,26 +187,17 @@ class Kernel(Model):
     sysctl: Annotated[dict[SysctlName, str], Field(max_length=1000)] = {}
     """What sysctl sets, by name: beyond what follows from `tcp`, which holds for its kernel too."""
 
-    _short = field_validator("moderation")(_at_most_a_second)
-
     @model_validator(mode="after")
     def _something_to_cut(self) -> Kernel:
         if self.tso and not self.gso:
             raise ValueError("tso: the network card cuts what gso hands over: set gso, or leave tso away")
         return self
 
-    @field_validator("memory")
-    @classmethod
-    def _enough(cls, text: str) -> str:
-        if not 32 << 20 <= parse_bytes(text) <= 64 << 30:
-            raise ValueError(f"{text}: 32MiB to 64GiB are allowed")
-        return text
-
 
 class Host(Model):
     """A host's settings."""
 
-    mtu: Annotated[PositiveSize, mtu_from(100)] = "1500B"
+    mtu: Annotated[PositiveSize, mtu_from("100B")] = "1500B"
     """Largest IP packet that it sends."""
     nic_queue: Size = "64kB"
     """Bytes that the stack puts into the network card's queue before flows wait their turn."""
@@ -219,20 +205,18 @@ class Host(Model):
     """Cores."""
     disk: Rate = "2GB/s"
     """Disk rate, reads and writes together."""
-    packet_cost: Time = "0s"
+    packet_cost: ShortTime = "0s"
     """Core time per received packet, before its connection or process gets it; one after the other."""
-    packet_jitter: Time = "0s"
+    packet_jitter: ShortTime = "0s"
     """Each packet is late by a random time up to this, and none overtakes another; no core is used. So the
     same packets are not always last in a queue: the hosts of one kernel differ by up to a microsecond."""
-    time_slice: Time = "0s"
+    time_slice: ShortTime = "0s"
     """While all cores compute, packets wait for the end of a time slice of this length; 0s: they take
     precedence."""
     tcp: Tcp = Tcp()
     """TCP's settings."""
     kernel: Kernel = Kernel()
     """Settings of its kernel, where it is emulated."""
-
-    _short = field_validator("packet_cost", "packet_jitter", "time_slice")(_at_most_a_second)
 
 
 class HostOverride(Override):

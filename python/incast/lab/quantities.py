@@ -10,7 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import PlainValidator, WithJsonSchema
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, PlainValidator, WithJsonSchema
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+from pydantic_core.core_schema import no_info_after_validator_function
 
 from incast.quantity import above_min, parse_bytes, parse_depth, parse_rate, parse_span, parse_time
 
@@ -25,6 +28,7 @@ __all__ = [
     "Size",
     "Span",
     "Time",
+    "Within",
 ]
 
 
@@ -33,6 +37,34 @@ class InBase:
     """Part of a field's type: what turns its value into what the core reads."""
 
     parse: Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class Within:
+    """Part of a quantity's type: the least and the most that are allowed, for its check and the manual."""
+
+    parse: Callable[[str], int]
+    most: str
+    least: str = ""
+
+    @property
+    def said(self) -> str:
+        """Both in words."""
+        return f"{self.least} to {self.most}" if self.least else f"at most {self.most}"
+
+    def check(self, text: str) -> str:
+        """The text, whose quantity is within."""
+        if not (self.parse(self.least) if self.least else 0) <= self.parse(text) <= self.parse(self.most):
+            raise ValueError(f"{text!r} is not allowed: it must be {self.said}")
+        return text
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return no_info_after_validator_function(self.check, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return handler(schema) | {"x-within": self.said}
 
 
 _TIME_UNITS = "ps|ns|us|[\u00b5\u03bc]s|ms|s|min|h"

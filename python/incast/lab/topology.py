@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 from incast.lab.base import Count, Ends, Kind, Model, Name, Selector, mtu_from
 from incast.lab.quantities import PositiveSize, Rate, Size, Time
 
-Mtu = Annotated[PositiveSize, mtu_from(68)]
+Mtu = Annotated[PositiveSize, mtu_from("68B")]
 """An MTU that IPv4 allows (RFC 791)."""
 
 
