@@ -595,6 +595,11 @@ def test_commands_that_are_wrong_end_with_2_and_change_nothing(tmp_path: Path) -
     wrong_quest = incast_command("generate", "quest", "q.dat", "--length", "0.5", cwd=tmp_path)
     assert wrong_quest.returncode == 2
     assert "--length: 0.5: 1 to 1000 is allowed" in wrong_quest.stderr
+    negative = incast_command("generate", "quest", "q.dat", "--transactions", "-3", cwd=tmp_path)
+    assert negative.returncode == 2
+    assert "--transactions: -3: 1 to " in negative.stderr
+    large = incast_command("generate", "quest", "q.dat", "--items", "9999999999", cwd=tmp_path)
+    assert "--items: 9999999999: 1 to 4294967295 is allowed" in large.stderr
     assert not (tmp_path / "q.dat").exists()
 
 

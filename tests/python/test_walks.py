@@ -229,6 +229,8 @@ def test_a_bad_weight_is_named(tmp_path: Path, weight: str) -> None:
 
 def test_bad_graphs_are_refused(tmp_path: Path) -> None:
     assert "no such file" in problem(tmp_path / "none.txt")
+    assert "is a directory: an edge list" in problem(tmp_path)
+    assert "list is no graph: a networkx graph, a path" in problem([(0, 1)])
     assert "of an unknown form" in problem(edges(tmp_path, "", "graph.dot"))
     assert "g.csv:1: no column 'target'" in problem(edges(tmp_path, "source,to\n0,1\n", "g.csv"))
     assert "g.csv:3: '2,': no target" in problem(edges(tmp_path, "source,target\n0,1\n2,\n", "g.csv"))
@@ -262,6 +264,13 @@ def test_bad_graphs_are_refused(tmp_path: Path) -> None:
     ("options", "said"),
     [
         ({"app": "pagerank"}, "--app: "),
+        ({"app": 3}, "--app: '3' is not an application"),
+        ({"starts": 0}, "--start: 0 is no list of nodes: several names are expected, like [0]"),
+        ({"starts": "ab"}, "--start: 'ab' is no list of nodes"),
+        ({"walks": "3"}, "--walks: '3' is not a number of walks: a whole number is expected"),
+        ({"walks": 1.5}, "--walks: 1.5 is not a number of walks: a whole number is expected"),
+        ({"seed": True}, "--seed: True is not a seed"),
+        ({"restart": "x"}, "--restart: 'x' is not a probability to stop before a step: a number is expected"),
         (
             {"restart": 1.5},
             "--restart: 1.5 is not a probability to stop before a step: 1e-06 to 1 is allowed",
@@ -282,6 +291,16 @@ def test_bad_graphs_are_refused(tmp_path: Path) -> None:
 )
 def test_bad_options_are_refused(options: dict[str, Any], said: str) -> None:
     assert problem(SBM, **options).startswith(said)
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    numbers: Any = {"walks": np.int64(2), "starts": np.array([0, 1]), "restart": np.float32(0.25)}
+    found = incast.walk(SBM, **numbers)
+    assert (found.summary["starts"], found.summary["walks_per_start"], found.summary["restart"]) == (
+        2,
+        2,
+        0.25,
+    )
 
 
 def test_a_folder_is_overwritten_only_when_asked(tmp_path: Path) -> None:

@@ -43,6 +43,14 @@ class Quest:
     seed: int = 1
 
 
+_WHOLE = {
+    "transactions": (1, 2**64 - 1),
+    "patterns": (1, 2**32 - 1),
+    "items": (1, 2**32 - 1),
+    "seed": (0, 2**64 - 1),
+}
+"""What the core's whole numbers hold; it refuses more."""
+
 LIKE = {
     "vldb94": Quest(),
     "t10i4d100k": Quest(correlation=0.25, confidence=0.75, deviation=0.1),
@@ -89,8 +97,10 @@ def generate(
         # Scenarios of mining, and so the core, call the number of transactions their count.
         name = "transactions" if field == "count" else field
         refuse(f"{given[name]:g}: {wrong}", f"--{name}")
-    except OverflowError as error:
-        refuse(f"{error}: a smaller number is allowed")
+    except OverflowError:
+        name = next(name for name, (least, most) in _WHOLE.items() if not least <= given[name] <= most)
+        least, most = _WHOLE[name]
+        refuse(f"{given[name]}: {least} to {most} is allowed", f"--{name}")
     if not file.parent.is_dir():
         raise OutputError(f"{file.parent} is no folder: make it before, or choose another")
     part = place.with_name(f".{place.name}.tmp{place.suffix}")

@@ -36,11 +36,13 @@ def read(given: Any, *, weighted: bool, directed: bool | None, seed: int) -> Gra
 
         if isinstance(given, nx.Graph):
             return _networkx(given, weighted, given.is_directed() if directed is None else directed)
+        refuse(f"{type(given).__name__} is no graph: a networkx graph, a path, or sbm:… is allowed")
     if str(given).startswith("sbm:"):
         return _blocks(str(given), weighted, bool(directed), seed)
     file = Path(given)
     if not file.is_file():
-        refuse("there is no such file", file=file)
+        there = "is a directory" if file.is_dir() else "is not a regular file" if file.exists() else ""
+        refuse(f"{there}: {FORMS} is allowed" if there else "there is no such file", file=file)
     name = file.name.removesuffix(".gz")
     if name.endswith(".txt"):
         return edges.read_list(file, weighted, bool(directed))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any, Literal, TypedDict, Unpack
 
 from incast.errors import Problem, ScenarioError
@@ -80,10 +81,14 @@ _RANGES: dict[str, tuple[float, float, str]] = {
 
 
 def _ranges(said: Mapping[str, float]) -> Iterator[Problem]:
-    """Numbers that are out of their range."""
+    """Numbers that are out of their range, or none."""
     for option, value in said.items():
         low, high, what = _RANGES[option]
-        if not low <= value <= high:
+        kind = Real if isinstance(low, float) else Integral
+        if not isinstance(value, kind) or isinstance(value, bool):
+            whole = "a number" if kind is Real else "a whole number"
+            yield Problem(f"{value!r} is not {what}: {whole} is expected", _option(option))
+        elif not low <= value <= high:
             yield Problem(f"{value:g} is not {what}: {low:g} to {high:g} is allowed", _option(option))
 
 
@@ -126,16 +131,25 @@ class Numbers(TypedDict, total=False):
     """All randomness derives from it; 1 by default."""
 
 
+def _names(starts: Any) -> tuple[Any, ...]:
+    if isinstance(starts, str) or not isinstance(starts, Iterable):
+        message = f"{starts!r} is no list of nodes: several names are expected, like [{starts!r}]"
+        raise ScenarioError([Problem(message, "--start")])
+    return tuple(starts)
+
+
 def make(app: str, **said: Unpack[Numbers]) -> Request:
     """A request; raises `ScenarioError` with all that can't be."""
     if app not in APPS:
-        raise ScenarioError([Problem(unknown("an application", app, APPS), "--app")])
+        raise ScenarioError([Problem(unknown("an application", str(app), APPS), "--app")])
     known = APPS[app]
     all_said: dict[str, Any] = {"seed": 1, "top": 10, "starts": (), **said}
     numbers = {name: all_said[name] for name in _RANGES if all_said.get(name) is not None}
-    starts = tuple(all_said["starts"])
+    starts = _names(all_said["starts"])
     if problems := [*_ranges(numbers), *_meanings(app, known, numbers, bool(starts))]:
         raise ScenarioError(problems)
+    # NumPy's numbers are welcome, and JSON knows none of them.
+    numbers = {name: type(_RANGES[name][0])(value) for name, value in numbers.items()}
     sized = "restart" in numbers or "length" in numbers
     return Request(
         app=app,
