@@ -179,6 +179,13 @@ def test_nothing_large_is_a_result_of_the_command(tmp_path: Path, form: str) -> 
         assert json.loads((folder / "rules.json").read_text()) == []
 
 
+def test_a_conviction_without_end_is_written_as_the_form_can(tmp_path: Path) -> None:
+    found = incast.mine([["a", "b"], ["b"]], 0.5, 1.0)
+    for form, said in (("csv", ",inf,"), ("json", '"conviction":null')):
+        output.write(found, tmp_path / form, form)
+        assert said in (tmp_path / form / f"rules.{form}").read_text()
+
+
 @pytest.mark.parametrize("kind", ["parquet", "json"])
 def test_the_command_writes_what_frames_would(tmp_path: Path, dense: pd.DataFrame, kind: str) -> None:
     rows = [(at, name) for at, row in enumerate(dense.to_numpy()) for name in dense.columns[row]]
