@@ -12,6 +12,7 @@ import pytest
 from testkit.study import NO_TESTS
 from typer.testing import CliRunner, Result
 
+from incast.cli import show_study
 from incast.cli.app import app
 from incast.cli.exits import Exit
 from studies import CALIBRATION, SMALL, written
@@ -75,6 +76,32 @@ def test_report_over_something_else_is_refused(place: Path) -> None:
     assert found.exit_code == Exit.USAGE
     assert "it isn't a result of incast" in found.stderr
     assert not (place / "studies/small/report.html").exists()
+
+
+def test_names_and_figures_of_cells_are_broken_on_no_terminal(place: Path) -> None:
+    where = ("study", "run", place / "studies/small", "--out", place / "results/small")
+    found = CliRunner(env={"COLUMNS": "40"}).invoke(app, [str(each) for each in where])
+    assert found.exit_code == Exit.OK
+    lines = [line.split() for line in found.stdout.splitlines()]
+    # A table for each few columns, with a row for each cell.
+    assert sum("cell" in line for line in lines) == sum("shallow/two" in line for line in lines) > 2
+    assert all(any(head in line for line in lines) for head in ("discards", "difference", "packet-hops"))
+    assert "…" not in found.stdout
+    names = "two/three/four/fives/sixes/sevens/eights/nine"
+    assert show_study._in_lines(names) == "two/three/four/fives/sixes/\nsevens/eights/nine"
+
+
+def test_a_path_that_leads_to_no_study_is_told_from_a_folder_without_one(place: Path) -> None:
+    study = place / "studies/small"
+    for path, said in (
+        (study / "study.yaml", f"is a file, and a study is a folder with study.yaml: {study}"),
+        (place / "none", "there is no such folder"),
+        (place, "is not a study: it has no study.yaml"),
+    ):
+        found = call("study", "check", path)
+        assert (found.exit_code, f"{path}: {said}" in found.stderr) == (Exit.USAGE, True), found.stderr
+    found = call("reproduce", study, "--studies", place / "studies")
+    assert "is a path: the study's name is expected, 'small'" in found.stderr
 
 
 def test_a_report_of_nothing_is_refused(place: Path, tmp_path: Path) -> None:

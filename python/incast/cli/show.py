@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rich.markup import escape
+from rich.table import Table
 
 from incast.cli.plain import plain_json, plain_line, writes_unicode
 from incast.cli.terminal import SafeConsole
 from incast.errors import IncastError, RunError, ScenarioError
+
+_Column = TypeVar("_Column")
 
 out = SafeConsole()
 err = SafeConsole(stderr=True)
@@ -33,6 +37,22 @@ def written(what: str, path: Path, as_json: bool) -> None:
         print_json({what: str(path)})
     else:
         place(what.capitalize(), path)
+
+
+def fits(table: Table) -> bool:
+    """Whether the terminal is wide enough when nothing in the table is broken."""
+    return out.measure(table, options=out.options.update(max_width=100 * out.width)).maximum <= out.width
+
+
+def in_parts(columns: Sequence[_Column], make: Callable[[Sequence[_Column]], Table]) -> Iterator[Table]:
+    """Tables of all columns, one below the other, each of as many as the terminal has room for."""
+    rest = list(columns)
+    while rest:
+        taken = 1
+        while taken < len(rest) and fits(make(rest[: taken + 1])):
+            taken += 1
+        yield make(rest[:taken])
+        rest = rest[taken:]
 
 
 def interrupted(kept: str, as_json: bool) -> None:

@@ -34,7 +34,7 @@ def tables(choices: Choices, every: bool) -> Iterator[Table]:
         return
     yield _decision(ranking)
     figures = list(compared(choices, ranking, every))
-    if len(choices) <= SIDE_BY_SIDE_MAX and _fits(table := _beside(choices, figures, ranking)):
+    if len(choices) <= SIDE_BY_SIDE_MAX and show.fits(table := _beside(choices, figures, ranking)):
         yield table
     else:
         yield from _below([*ranking.figures, *ranking.out], figures, ranking)
@@ -101,16 +101,14 @@ def _beside(choices: Choices, figures: Sequence[Compared], ranking: Ranking) -> 
 
 def _below(names: Sequence[str], figures: Sequence[Compared], ranking: Ranking) -> Iterator[Table]:
     """A row per choice, a column per figure, in as many tables as the width asks for."""
-    rest = list(figures)
-    while rest:
-        taken = 1
-        while taken < len(rest) and _fits(_columns(names, rest[: taken + 1], ranking)):
-            taken += 1
-        yield _columns(names, rest[:taken], ranking, "" if len(rest) < len(figures) else _others(ranking))
-        rest = rest[taken:]
+
+    def columns(part: Sequence[Compared]) -> Table:
+        return _columns(names, part, ranking, _others(ranking) if part[0] is figures[0] else "")
+
+    return show.in_parts(figures, columns)
 
 
-def _columns(names: Sequence[str], figures: Sequence[Compared], ranking: Ranking, title: str = "") -> Table:
+def _columns(names: Sequence[str], figures: Sequence[Compared], ranking: Ranking, title: str) -> Table:
     table = _table(title)
     table.add_column("", max_width=_NAME_MAX, overflow="ellipsis")  # Alone it may shrink.
     for each in figures:
@@ -147,12 +145,6 @@ def _against(ranking: Ranking) -> str:
 
 def _of_how_many(ranking: Ranking) -> str:
     return f", means of {ranking.seeds} seeds" if ranking.seeds > 1 else ""
-
-
-def _fits(table: Table) -> bool:
-    """Whether the terminal is wide enough when nothing in the table is broken."""
-    width = show.out.width
-    return show.out.measure(table, options=show.out.options.update(max_width=100 * width)).maximum <= width
 
 
 def _table(title: str) -> Table:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from incast import text
+from incast.cli import show
 from incast.errors import Problem, ScenarioError
 from incast.folder import REPORT
 from incast.hints import unknown
@@ -30,10 +31,16 @@ _COLOURS = {
 }
 
 
+_NAME_MAX = 32
+
+
 def listed(studies: Path, name: str | None) -> list[Path]:
     """The folders of all studies, or of the one that is named."""
     names = sorted({each.parent.name for file in (FILE, judged.FILE) for each in studies.glob(f"*/{file}")})
     if name is not None and name not in names:
+        if (last := Path(name).name) in names:
+            message = f"{name!r} is a path: the study's name is expected, {last!r}"
+            raise ScenarioError([Problem(message, file=str(studies))])
         raise ScenarioError([Problem(unknown("a study", name, names), file=str(studies))])
     if not names:
         raise ScenarioError([Problem("holds no study", file=str(studies))])
@@ -51,27 +58,53 @@ def as_json(outcome: Outcome, rows: Sequence[Row], place: Path) -> dict[str, Any
     }
 
 
-def cells(study: Study, rows: Sequence[Row]) -> Table:
-    """One row a cell: our figures, the published one, what it took."""
-    judged = study.judged_by
-    table = _table(escape(study.name), "cell")
-    for name in study.figures:
-        table.add_column(escape(name), justify="right")
-    for head in (*(["published", "difference"] if judged else []), "seeds", "CPU", "packet-hops", "memory"):
-        table.add_column(head, justify="right")
-    for row in rows:
-        shown = [_measured(study, row, name) for name in study.figures]
-        if judged:
-            shown += [judged.metric.text(row.published), words.difference(row)]
-        left = f" ({row.unfinished} unfinished)" if row.unfinished else ""
-        shown += [f"{row.seeds}{left}", text.time(row.cpu_s * 1e12)]
-        shown += [text.count(mean(row.packet_hops)), text.size(row.memory_max_bytes)]
-        table.add_row(escape(row.cell.name), *shown)
-    notes = ["means of the seeds, ± half of their 95 % intervals"]
+def cells(study: Study, rows: Sequence[Row]) -> list[Table]:
+    """One row a cell: our figures, the published one, what it took; in parts where that is too wide."""
+    columns = dict(_columns(study, rows))
+
+    def part(heads: Sequence[str]) -> Table:
+        table = _table(escape(study.name), "cell")
+        for head in heads:
+            table.add_column(escape(head), justify="right", no_wrap=True)
+        for number, row in enumerate(rows):
+            table.add_row(escape(_in_lines(row.cell.name)), *(columns[head][number] for head in heads))
+        return table
+
+    first, *others = show.in_parts(list(columns), part)
+    for each in others:
+        each.title = None
+    return [first, *others]
+
+
+def notes(rows: Sequence[Row]) -> str:
+    """What signs in these tables mean."""
+    said = ["means of the seeds, ± half of their 95 % intervals"]
     if any(row.fitted for row in rows):
-        notes.append("c: calibrated on this row, every other is a prediction")
-    table.caption, table.caption_justify = "; ".join(notes), "left"
-    return table
+        said.append("c: calibrated on this row, every other is a prediction")
+    return "; ".join(said)
+
+
+def _columns(study: Study, rows: Sequence[Row]) -> Iterator[tuple[str, list[str]]]:
+    """The heads of a table of cells, and what is below."""
+    for name in study.figures:
+        yield name, [_measured(study, row, name) for row in rows]
+    if judged := study.judged_by:
+        yield "published", [judged.metric.text(row.published) for row in rows]
+        yield "difference", [words.difference(row) for row in rows]
+    yield "seeds", [f"{r.seeds}{f' ({r.unfinished} unfinished)' if r.unfinished else ''}" for r in rows]
+    yield "CPU", [text.time(row.cpu_s * 1e12) for row in rows]
+    yield "packet-hops", [text.count(mean(row.packet_hops)) for row in rows]
+    yield "memory", [text.size(row.memory_max_bytes) for row in rows]
+
+
+def _in_lines(name: str) -> str:
+    """A cell's name in lines that are not too wide, each of which ends with a value of an axis."""
+    lines = [""]
+    for value in name.split("/"):
+        if lines[-1] and len(lines[-1]) + len(value) >= _NAME_MAX:
+            lines.append("")
+        lines[-1] += f"{value}/"
+    return "\n".join(lines).removesuffix("/")
 
 
 def _table(title: str, first: str) -> Table:

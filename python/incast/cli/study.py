@@ -76,7 +76,9 @@ def run(
     if as_json:
         show.print_json(show_study.as_json(outcome, rows, place))
         return
-    show.out.print(show_study.cells(found, rows))
+    for table in show_study.cells(found, rows):
+        show.out.print(table)
+    show.out.print(show_study.notes(rows), style="table.caption", highlight=False)
     _print_end(outcome)
     show.place("Result", place)
     show.place("Report", written)

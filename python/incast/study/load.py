@@ -30,7 +30,7 @@ def load(folder: Path, calibrated: bool = True) -> Study:
     """
     file = folder / FILE
     if not file.is_file():
-        raise ScenarioError([Problem(f"is not a study: it has no {FILE}", file=str(folder))])
+        raise ScenarioError([Problem(_no_study(folder), file=str(folder))])
     document = read_file(file)
     model = validate(document, StudyFile)
     findings = Findings(document)
@@ -53,6 +53,16 @@ def load(folder: Path, calibrated: bool = True) -> Study:
     drawings.check_claims(model, [claim.id for claim in study.claims], findings)
     findings.stop_if_any()
     return study
+
+
+def _no_study(folder: Path) -> str:
+    """Why the path leads to no study."""
+    if folder.is_dir():
+        return f"is not a study: it has no {FILE}"
+    if not folder.exists():
+        return "there is no such folder"
+    of = f": {folder.parent}" if (folder.parent / FILE).is_file() else ""
+    return f"is a file, and a study is a folder with {FILE}{of}"
 
 
 def _cells(model: StudyFile, findings: Findings) -> list[Cell]:
