@@ -141,6 +141,7 @@ class _Choices(_Part):
 
 class _Graph(_Part):
     nodes: Count
+    edges: Count = 0
     arcs: Count
     directed: bool
 

@@ -272,6 +272,35 @@ def test_what_was_measured_is_kept_without_a_trace(tmp_path: Path) -> None:
     assert run([sys.executable, "-c", "print(1)"], fits).untraced.startswith("nothing to trace in ")
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="a small disk needs root")
+@pytest.mark.parametrize(("room", "sweeps"), [("512k", 1), ("1500k", 16), ("4k", 1)])
+def test_a_full_disk_costs_the_trace_and_not_the_program(
+    room: str, sweeps: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A write to a mapping of it would be a SIGBUS: nothing at first, no more of a trace, no numbers at all."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={room}", "tmpfs", str(disk)], check=True)
+    try:
+        monkeypatch.setenv("TMPDIR", str(disk))
+        monkeypatch.setattr("tempfile.tempdir", None)
+        kept = tmp_path / "sweep.trace"
+        wanted = replace(memory(1000), trace=kept)
+        outcome = run([sys.executable, "-c", SWEEP.format(sweeps=sweeps, change=" += 1")], wanted)
+        assert outcome.exit_code == 0
+        assert outcome.untraced
+        assert not kept.exists()
+        if room == "4k":
+            assert any(
+                f"has no numbers: too short a life, or no space in {disk}" in note for note in outcome.notes
+            )
+        else:
+            assert f"no trace: {disk} had no space for it" in outcome.untraced
+            assert outcome.faults > 1000 * sweeps
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
 GROWING = """
 blocks = []
 for size in (2, 4, 8):

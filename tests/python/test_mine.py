@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import json
 import os
 import subprocess
 import sys
+import threading
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -177,6 +179,18 @@ def test_nothing_large_is_a_result_of_the_command(tmp_path: Path, form: str) -> 
         assert (folder / "itemsets.csv").read_text() == "itemset,count,support\n"
     if form == "json":
         assert json.loads((folder / "rules.json").read_text()) == []
+
+
+def test_a_pipe_is_read_and_a_mark_of_byte_order_is_no_item(tmp_path: Path) -> None:
+    text = codecs.BOM_UTF8 + b"1 2\n2 3\n"
+    file, pipe = tmp_path / "marked.dat", tmp_path / "pipe"
+    file.write_bytes(text)
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes(text))
+    writer.start()
+    found = [incast.mine(each, 1.0).itemsets.to_dicts() for each in (pipe, file)]
+    writer.join()
+    assert found == [[{"support": 1.0, "itemsets": [2], "count": 2}]] * 2
 
 
 def test_a_conviction_without_end_is_written_as_the_form_can(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from scipy.stats import chi2
 from typer.testing import CliRunner
 
 import incast
-from incast import _core
+from incast import _core, report
 from incast.cli.app import app
 from incast.errors import OutputExistsError, ScenarioError
 from incast.live.place import Here
@@ -120,7 +120,13 @@ def test_all_forms_of_a_graph_are_the_same(tmp_path: Path) -> None:
     table.write_parquet(files[4])
     sparse.save_npz(files[5], sparse.csr_array(nx.to_numpy_array(graph)))
     expected = incast.walk(graph, walks=50).summary
-    assert expected["graph"] == {"nodes": 30, "arcs": 2 * len(pairs), "directed": False, "weighted": False}
+    assert expected["graph"] == {
+        "nodes": 30,
+        "edges": len(pairs),
+        "arcs": 2 * len(pairs),
+        "directed": False,
+        "weighted": False,
+    }
     for file in files:
         assert incast.walk(file, walks=50).summary == expected, file
 
@@ -291,6 +297,26 @@ def test_bad_graphs_are_refused(tmp_path: Path) -> None:
 )
 def test_bad_options_are_refused(options: dict[str, Any], said: str) -> None:
     assert problem(SBM, **options).startswith(said)
+
+
+def test_a_loop_is_one_edge_however_often_it_is_listed(tmp_path: Path) -> None:
+    listed = edges(tmp_path, "0 1\n1 0\n1 1\n1 1\n1 2\n", "loop.txt")
+    matrix = tmp_path / "loop.npz"
+    sparse.save_npz(matrix, sparse.csr_array(np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]])))
+    for graph in (listed, matrix, nx.Graph([(0, 1), (1, 1), (1, 2)])):
+        found = incast.walk(graph, walks=1, out=tmp_path / "out", force=True).summary["graph"]
+        assert (found["edges"], found["arcs"]) == (3, 5)
+    directed = incast.walk(listed, walks=1, directed=True).summary["graph"]
+    assert (directed["edges"], directed["arcs"]) == (4, 4)
+    report.write(tmp_path / "out")
+    assert "3 nodes and 3 edges" in (tmp_path / "out" / "report.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", ["a b", "a\nb", ""])
+def test_a_name_that_a_line_of_names_can_not_hold_is_refused(name: str) -> None:
+    graph = nx.Graph([("x", name)])
+    assert f"node {name!r}: corpus.txt has a blank between nodes" in problem(graph, app="corpus", walks=1)
+    assert incast.walk(graph, walks=1).summary["graph"]["edges"] == 1
 
 
 def test_numbers_of_numpy_are_numbers() -> None:

@@ -12,6 +12,7 @@ use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::Relaxed};
+use sys::file::allocate;
 
 /// A number that only its writer's thread raises.
 #[derive(Default)]
@@ -94,8 +95,9 @@ stats! {
     /// Pages that were decompressed.
     unpacked,
     unpack_ns,
-    /// Of the trace.
+    /// Of the trace; and 1 if there was no space for more of it.
     traced_bytes,
+    untraced,
     /// Most bytes that the program had.
     asked_bytes,
     /// Most bytes in use at a time: pages that were touched and not given back; and those of now, once memory
@@ -223,8 +225,9 @@ pub(crate) fn beside(kind: &str) -> Option<PathBuf> {
 fn map(folder: &str) -> io::Result<usize> {
     let (mut file, path) = create(Path::new(folder))?;
     *PATH.lock() = Some(path);
+    // A write to a mapping that finds the disk full would end the program (SIGBUS, mmap(2)).
+    allocate(&file, 4 * BASE as u64)?;
     file.write_all(NAMES.join("\n").as_bytes())?;
-    file.set_len(4 * BASE as u64)?;
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     raw::map(0, 3 * BASE, protection, libc::MAP_SHARED, file.as_raw_fd(), BASE as i64)
 }

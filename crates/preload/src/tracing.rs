@@ -2,24 +2,36 @@
 //! records are appended.
 //!
 //! The first write to a page that was only read when it came is seen when the page leaves, and written down
-//! then: before it could matter. The file is as long as a trace may be, but takes only what is written; the
-//! launcher cuts it off behind the last record.
+//! then: before it could matter. The file is as long as a trace may be, but takes little more than what is
+//! written; the launcher cuts it off behind the last record.
+//!
+//! The space for records is reserved before they are written: a write to a mapping of a full disk would end
+//! the program (SIGBUS, mmap(2)). Where there is no space, the trace ends, and the launcher hears of it.
 
 use crate::config::Config;
 use crate::raw;
+use crate::stats::stats;
 use farmem::trace::{Header, Pages, RECORD, Record};
 use std::fs::OpenOptions;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use sys::file::reserve;
 
 /// Longest trace: a quarter of what can be read.
 const BYTES: usize = 1 << 30;
+/// So much of it is reserved at a time.
+const STEP: usize = 1 << 20;
 
 /// A trace that is being taken.
 pub(crate) struct Tracing {
     at: usize,
     used: usize,
+    /// Bytes that are reserved.
+    room: usize,
+    /// There is no space for more.
+    full: bool,
+    path: PathBuf,
     bits: u32,
     header: Header,
     /// What the clock showed when the program went on.
@@ -29,25 +41,54 @@ pub(crate) struct Tracing {
 impl Tracing {
     /// Nothing where no trace is wanted, or no file can be had.
     pub(crate) fn begin(config: &Config, path: &Path, now_ns: u64) -> Option<Tracing> {
-        let at = map(path).ok()?;
+        let at = map(path).inspect_err(|error| stats().untraced.set(u64::from(is_full(error)))).ok()?;
         let header = Header {
             page_bits: config.page.ilog2() as u8,
             policy: config.policy,
             writes: true,
             capacity: (config.local / config.page) as u32,
         };
-        let mut tracing = Tracing { at, used: 0, bits: config.page.ilog2(), header, resumed_ns: now_ns };
+        let mut tracing = Tracing {
+            at,
+            used: 0,
+            room: STEP,
+            full: false,
+            path: path.to_owned(),
+            bits: config.page.ilog2(),
+            header,
+            resumed_ns: now_ns,
+        };
         tracing.append(&header.encode());
         Some(tracing)
     }
 
     fn append(&mut self, record: &[u8; RECORD]) {
         // The last one stays zero, which ends a trace.
-        if self.used + 2 * RECORD <= BYTES {
+        let end = self.used + 2 * RECORD;
+        if end > self.room {
+            self.grow();
+        }
+        if end <= self.room {
             let to = (self.at + self.used) as *mut [u8; RECORD];
             // SAFETY: inside the mapping, which is as long and nobody else's.
             unsafe { to.write(*record) };
             self.used += RECORD;
+        }
+    }
+
+    /// Reserves space for more records. The file is opened again, since a program may close all that is open.
+    fn grow(&mut self) {
+        if self.full || self.room == BYTES {
+            return;
+        }
+        let file = OpenOptions::new().write(true).open(&self.path);
+        let reserved = file.and_then(|file| reserve(&file, self.room as u64, STEP as u64));
+        self.full = reserved.is_err_and(|error| is_full(&error));
+        if self.full {
+            stats().untraced.set(1);
+        } else {
+            // A process that may not open the file any more writes without a reservation.
+            self.room += STEP;
         }
     }
 
@@ -111,8 +152,13 @@ impl Tracing {
 
 fn map(path: &Path) -> io::Result<usize> {
     let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
+    reserve(&file, 0, STEP as u64)?;
     file.set_len(BYTES as u64)?;
     raw::map(0, BYTES, libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED, file.as_raw_fd(), 0)
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
 #[cfg(test)]

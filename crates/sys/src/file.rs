@@ -196,12 +196,20 @@ pub fn remove_at(folder: impl AsFd, name: &str) -> io::Result<()> {
 /// As fallocate(2) and ftruncate(2): above all, no space.
 pub fn allocate(file: &File, bytes: u64) -> io::Result<()> {
     if bytes > 0 {
-        match fs::fallocate(file, FallocateFlags::empty(), 0, bytes) {
-            Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => {}
-            Err(error) => return Err(error.into()),
-        }
+        reserve(file, 0, bytes)?;
     }
     file.set_len(bytes)
+}
+
+/// Takes the space for some bytes of a file, where a file system can.
+///
+/// # Errors
+/// As fallocate(2): above all, no space.
+pub fn reserve(file: &File, at: u64, bytes: u64) -> io::Result<()> {
+    match fs::fallocate(file, FallocateFlags::empty(), at, bytes) {
+        Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Whether a file of so many bytes has a hole. A file system that knows none has none.

@@ -120,8 +120,7 @@ def _show(result: WalkResult, as_json: bool) -> None:
         show.print_json({"folder": str(result.path), **result.summary})
         return
     graph: dict[str, Any] = result.summary["graph"]
-    edges = graph["arcs"] if graph["directed"] else graph["arcs"] / 2
-    kind = f"{text.count(graph['nodes'])} nodes, {text.count(edges)} edges"
+    kind = f"{text.count(graph['nodes'])} nodes, {text.count(graph['edges'])} edges"
     total = result.summary["starts"] * result.summary["walks_per_start"]
     table = Table(box=box.SIMPLE_HEAD, title=_TITLES[result.summary["app"]], title_justify="left")
     for name, kinds in result.top.schema.items():

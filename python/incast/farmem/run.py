@@ -28,6 +28,7 @@ from incast.farmem.coverage import Coverage, Library, Watch
 from incast.farmem.server import MemoryServer, derive
 from incast.scratch import Scratch
 from incast.stop import REQUESTS
+from incast.text import plural
 
 __all__ = ["ALL", "LEAST_PAGES", "LIBRARY", "Compression", "Memory", "Outcome", "passed_on", "run"]
 
@@ -273,7 +274,7 @@ def run(
             interrupted=interrupted.is_set(),
             coverage=watch.coverage,
             untraced=untraced,
-            notes=[*outcome.notes, *(why for file in files if (why := _why(file)))],
+            notes=[*outcome.notes, *_uncounted(files), *(why for file in files if (why := _why(file)))],
             # A process that was killed has not said how much it touched.
             touched_bytes=max(outcome.touched_bytes, watch.governed_most),
         )
@@ -337,7 +338,10 @@ def _in_foreground() -> bool:
 
 def _keep_trace(files: list[Path], to: Path) -> str:
     """The longest trace, with a record of zeros as its end, whole or not at all; why there is none, if so."""
-    length, file = max(((_numbers(file).get("traced_bytes", 0), file) for file in files), default=(0, to))
+    numbers = {file: _numbers(file) for file in files}
+    if any(each.get("untraced") for each in numbers.values()):
+        return f"{to}: no trace: {files[0].parent.parent} had no space for it (TMPDIR names another place)"
+    length, file = max(((numbers[file].get("traced_bytes", 0), file) for file in files), default=(0, to))
     if not length:
         return f"nothing to trace in {to}: all the program asked for fitted into local memory. Give it less"
     trace, part = file.with_suffix(".trace"), to.with_name(f".{to.name}.part")
@@ -368,6 +372,15 @@ def _latest(folder: Path, pid: int) -> Library:
 def _numbers(file: Path) -> dict[str, int]:
     """Of one process; nothing of one that ended before it had any."""
     return _counted(file.read_bytes())
+
+
+def _uncounted(files: list[Path]) -> list[str]:
+    """That figures lack what some processes did."""
+    without = sum(not _numbers(file) for file in files)
+    if not without:
+        return []
+    processes = plural(without, "process has", "processes have")
+    return [f"{processes} no numbers: too short a life, or no space in {files[0].parent.parent}"]
 
 
 def _why(file: Path) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -189,7 +190,7 @@ def _listed(name: str, site: Site) -> dict[str, Any]:
     """The transactions of a file."""
     items: list[int] = []
     ends: list[int] = []
-    data = site.read(name, "transactions.file", _FILE_BYTES_MAX) or b""
+    data = (site.read(name, "transactions.file", _FILE_BYTES_MAX) or b"").removeprefix(codecs.BOM_UTF8)
     for number, line in enumerate(data.splitlines(), 1):
         try:
             items += _line(line)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import sys
 import zlib
@@ -43,9 +44,12 @@ def read(
         with file.open("rb", buffering=0 if file.suffix not in (GZIP, ZSTD) else PIECE) as raw:
             begin(file.stat().st_size)
             stream = opened(file, "rb", raw)
+            mark = codecs.BOM_UTF8
             while piece := stream.read(PIECE):
-                core.feed(piece)
-                more(raw.tell())
+                core.feed(piece.removeprefix(mark))
+                mark = b""
+                if raw.seekable():  # A pipe does not say how far it is.
+                    more(raw.tell())
             core.finish()
     except _core.MineTextError as error:
         line, message = error.args

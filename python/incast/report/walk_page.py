@@ -50,7 +50,8 @@ def render(folder: Path) -> str:
 
 def _headline(summary: dict[str, Any]) -> str:
     graph, served = summary["graph"], summary.get("servers")
-    edges = graph["arcs"] if graph["directed"] else graph["arcs"] / 2
+    # Results of earlier versions have no edges: what they have is wrong with loops.
+    edges = graph.get("edges", graph["arcs"] if graph["directed"] else graph["arcs"] / 2)
     where = f"{text.plural(graph['nodes'], 'node')} and {text.plural(edges, 'edge')}"
     if not served:
         walks = summary["starts"] * summary["walks_per_start"]

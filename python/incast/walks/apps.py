@@ -106,6 +106,8 @@ def _most(visits: pl.DataFrame, k: int) -> pl.DataFrame:
 
 def corpus(task: Task) -> pl.DataFrame:
     """Every walk a line of node names."""
+    if not _numbers(task):
+        _check_words(task.graph.names)
     plain = (
         bool((task.graph.names == pl.Series(range(len(task.graph.names)))).all()) if _numbers(task) else False
     )
@@ -116,6 +118,12 @@ def corpus(task: Task) -> pl.DataFrame:
             visited += np.bincount(nodes, minlength=len(visited)).astype(np.uint64)
             file.write(_core.walk_lines(nodes, offsets) if names is None else _lines(names, nodes, offsets))
     return _most(_visits(task, visited, "visits"), task.request.top)
+
+
+def _check_words(names: pl.Series) -> None:
+    """Refuses names that a line of names could not be told from others."""
+    for name in names.filter(names.str.contains(r"\s") | (names == "")).head(1):
+        refuse(f"node {name!r}: corpus.txt has a blank between nodes, so a name can't have one, or be empty")
 
 
 def _numbers(task: Task) -> bool:

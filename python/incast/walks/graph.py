@@ -32,6 +32,14 @@ class Graph:
     core: _core.WalkGraph
     names: pl.Series
     """Of node 0, 1, …: integers or text."""
+    loops: int = 0
+    """Nodes with an edge to themselves, which is one arc."""
+
+    @property
+    def edges(self) -> int:
+        """An edge is two arcs unless it is directed, or a loop."""
+        arcs = self.core.arcs()
+        return arcs if self.core.directed() else (arcs + self.loops) // 2
 
     def named(self, numbers: Any) -> pl.Series:
         """The names of nodes."""
@@ -98,4 +106,4 @@ def build(names: pl.Series, sources: Any, targets: Any, weights: Any, directed: 
     weights = None if weights is None else np.ascontiguousarray(weights, dtype=np.float32)
     ends = [np.ascontiguousarray(each, dtype=np.uint32) for each in (sources, targets)]
     core = aside(lambda: _core.WalkGraph.from_arcs(len(names), directed, ends[0], ends[1], weights))
-    return Graph(core, names)
+    return Graph(core, names, len(np.unique(ends[0][ends[0] == ends[1]])))

@@ -122,7 +122,7 @@ def _rows(file: Path, weighted: bool, directed: bool) -> Graph:
         )
     except ValueError as error:
         refuse(f"{error} (--directed: arcs go one way)", file=file)
-    return Graph(core, pl.Series(np.arange(nodes), dtype=pl.Int64))
+    return Graph(core, pl.Series(np.arange(nodes), dtype=pl.Int64), int(np.count_nonzero(matrix.diagonal())))
 
 
 def _networkx(graph: nx.Graph[Any], weighted: bool, directed: bool) -> Graph:

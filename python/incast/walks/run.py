@@ -197,6 +197,7 @@ def _summary(graph: Graph, wanted: Request, starts: int, top: pl.DataFrame) -> d
         "app": wanted.app,
         "graph": {
             "nodes": core.nodes(),
+            "edges": graph.edges,
             "arcs": core.arcs(),
             "directed": core.directed(),
             "weighted": core.weighted(),
