@@ -49,6 +49,7 @@ class Host:
     probe_slack: int = 0
     ack_train: bool = False
     htcp_rtt_scaling: bool = False
+    cubic_linux_growth: bool = False
     packet_jitter: int = 0
     #: Run on Linux itself, in virtual time.
     emulated: bool = False
@@ -252,6 +253,7 @@ def host_rule(host: Host) -> dict[str, Any]:
             "send_buffer": AMPLE,
             "dctcp_shift": 4,
             "htcp_rtt_scaling": host.htcp_rtt_scaling,
+            "cubic_linux_growth": host.cubic_linux_growth,
         },
         "kernel": {
             "emulated": host.emulated,

@@ -28,13 +28,17 @@ def binary(example: str) -> Path:
 
 
 def run(scenario: dict[str, Any]) -> Run:
-    """Flows, drops and marks of a run, in the form in which `testkit.ns3.simulate` gives them."""
+    """Flows, drops and marks of a run, in the form in which `testkit.ns3.simulate` gives them.
+
+    A flow has its congestion windows too, as pairs of time and bytes, if the scenario samples flows.
+    """
     with tempfile.TemporaryDirectory() as name:
         out = Path(name) / "out"
         checked = _core.check(json.dumps(scenario))
         outcome: Run = json.loads(_core.run(checked, str(out), False, lambda _: True, 1, linux()))
         flows = pl.read_parquet(out / "flows" / "*.parquet")
         ports = pl.read_parquet(out / "ports" / "*.parquet")
+        windows = sampled(out, flows) if scenario["measure"]["flows"] else {}
     unfinished = flows.filter(pl.col("outcome") != "finished").height
     if outcome["end"] != "finished" or unfinished:
         raise RuntimeError(f"{scenario['name']}: ended {outcome['end']}, {unfinished} flows open")
@@ -52,10 +56,23 @@ def run(scenario: dict[str, Any]) -> Run:
                 "timeouts": flow["timeouts"],
                 "path": nodes(flow["path"] or ""),
                 "path_back": nodes(flow["path_back"] or ""),
+                "windows": windows.get(flow["flow"], []),
             }
             for flow in flows.iter_rows(named=True)
         ],
     }
+
+
+def sampled(out: Path, flows: pl.DataFrame) -> dict[int, list[tuple[int, int]]]:
+    """Time and congestion window of each sample of a flow, from its first round trip to its end."""
+    series = pl.read_parquet(out / "flows_series" / "*.parquet").join(flows, on="flow")
+    # A simulated flow has a window before its SYN is answered, and no round trip.
+    is_open = (pl.col("time_ps") < pl.col("end_ps")) & pl.col("srtt_ps").is_not_null()
+    alive = series.filter(is_open).sort("time_ps")
+    windows: dict[int, list[tuple[int, int]]] = {}
+    for flow, time, cwnd in alive.select("flow", "time_ps", "cwnd_bytes").iter_rows():
+        windows.setdefault(flow, []).append((time, cwnd))
+    return windows
 
 
 def nodes(path: str) -> list[str]:

@@ -1,9 +1,10 @@
-"""Runs every setting with our TCP and with Linux's own, and prints the table of docs/validation/linux.md.
+"""Runs every setting with our TCP and with Linux's own, and prints the tables of docs/validation/linux.md.
 
-    python tests/differential/linux.py [--kept] [SETTING …]
+    python tests/differential/linux.py [--kept] [--windows] [SETTING …]
 
-Linux's figures are kept in linux.json; with names, only those settings run again. It takes some half an hour.
-With --kept only our TCP runs, for some seconds.
+The first table has the times of flows, the second their windows (`linux_windows.py`). Linux's figures are kept
+in linux.json and linux_windows.json; with names, only those settings run again. It takes some three quarters of
+an hour. With --kept only our TCP runs, for a minute, and with --windows there is only the second table.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import figures
 import linux_matrix
+import linux_windows
 from testkit import ours
 
 KEPT = Path(__file__).with_name("linux.json")
@@ -73,8 +75,8 @@ def row(number: int, peer: Figures) -> str:
     return f"| {key(number).replace('/', ', ')} | {' | '.join(cells)} |"
 
 
-def main(names: list[str], *, kept_only: bool) -> None:
-    """Runs both."""
+def times(names: list[str], *, kept_only: bool) -> None:
+    """Runs both, and prints the table of times."""
     print("| setting | p50 µs | mean µs | p99 µs | Gb/s | drops | marks | retransmits | timeouts |")
     print("|---|--:|--:|--:|--:|--:|--:|--:|--:|")
     kept: dict[str, Figures] = json.loads(KEPT.read_text()) if KEPT.exists() else {}
@@ -87,6 +89,14 @@ def main(names: list[str], *, kept_only: bool) -> None:
     KEPT.write_text(json.dumps(kept, indent=1) + "\n")
 
 
+def main(asked: list[str]) -> None:
+    """Prints both tables."""
+    names, kept_only = [name for name in asked if not name.startswith("--")], "--kept" in asked
+    if "--windows" not in asked:
+        times(names, kept_only=kept_only)
+        print()
+    linux_windows.table(names, kept_only=kept_only)
+
+
 if __name__ == "__main__":
-    asked = sys.argv[1:]
-    main([name for name in asked if name != "--kept"], kept_only="--kept" in asked)
+    main(sys.argv[1:])

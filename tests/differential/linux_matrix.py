@@ -28,6 +28,7 @@ LINUX = Host(
     nic_queue=64_000,
     delayed_ack=40 * MILLISECOND,
     htcp_rtt_scaling=True,
+    cubic_linux_growth=True,
     # What Linux's hosts differ by: see docs/validation/linux.md, "Phase effects".
     packet_jitter=MICROSECOND,
 )

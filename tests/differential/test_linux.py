@@ -1,8 +1,8 @@
-"""Our TCP compared with Linux's own on the same switches: flow completion times.
+"""Our TCP compared with Linux's own on the same switches: flow completion times, and windows over time.
 
-linux.json holds Linux's figures (`python tests/differential/linux.py`), so the comparison runs where its kernel
-is not built. What is further apart than the tolerance is listed in KNOWN with the section of
-docs/validation/linux.md that names the difference; a figure of the list that comes within the tolerance fails
+linux.json and linux_windows.json hold Linux's figures (`python tests/differential/linux.py`), so the comparison
+runs where its kernel is not built. What is further apart than the tolerance is listed in KNOWN with the section
+of docs/validation/linux.md that names the difference; a figure of the list that comes within the tolerance fails
 too, so the list can't rot.
 """
 
@@ -13,15 +13,18 @@ from pathlib import Path
 
 import linux
 import linux_matrix
+import linux_windows
 import pytest
 
 VALIDATION = Path(__file__).resolve().parents[2] / "docs" / "validation" / "linux.md"
 KEPT = json.loads(linux.KEPT.read_text())
+WINDOWS = linux_windows.kept()
 BBR = "BBR"
 FEW = "Few long waits"
 WHO = "Who waits and who does not"
 UNEQUAL = "Unequal round trips"
 SYNS = "Lost SYNs"
+CHANCE = "Chance in few flows"
 #: (setting/control, figure): the heading in docs/validation/linux.md.
 KNOWN = {
     ("incast-2/reno", "fct_mean_us"): FEW,
@@ -97,13 +100,34 @@ KNOWN = {
     ("loss-1%/bbr", "fct_p99_us"): BBR,
 }
 
+#: The same for windows.
+KNOWN_WINDOWS = {
+    ("one-flow/bbr", "window_mean"): BBR,
+    ("one-flow/bbr", "window_p99"): BBR,
+    ("one-flow-64/bbr", "window_mean"): BBR,
+    ("one-flow-64/bbr", "window_p99"): BBR,
+    ("incast-2/bbr", "window_mean"): BBR,
+    ("incast-2/bbr", "window_p99"): BBR,
+    ("incast-16-ecn/reno", "window_mean"): CHANCE,
+    ("parking-lot/reno", "window_mean"): CHANCE,
+    ("parking-lot/htcp", "window_mean"): CHANCE,
+    ("parking-lot/bbr", "window_mean"): BBR,
+    ("parking-lot/bbr", "window_p99"): BBR,
+    ("rtt-1-4/reno", "window_mean"): CHANCE,
+    ("rtt-1-4/bbr", "window_mean"): BBR,
+    ("rtt-1-4/bbr", "window_p99"): BBR,
+    ("loss-1%/bbr", "window_mean"): BBR,
+    ("loss-1%/bbr", "window_p99"): BBR,
+}
+
 
 def test_every_setting_is_kept_and_every_known_difference_is_explained() -> None:
     headings = {
         line.lstrip("# ").strip() for line in VALIDATION.read_text().splitlines() if line.startswith("#")
     }
-    assert set(KNOWN.values()) <= headings
+    assert set(KNOWN.values()) | set(KNOWN_WINDOWS.values()) <= headings
     assert {linux.key(number) for number in range(len(linux_matrix.PAIRS))} == set(KEPT)
+    assert {linux_windows.key(number) for number in range(len(linux_windows.PAIRS))} == set(WINDOWS)
 
 
 @pytest.mark.parametrize("number", range(len(linux_matrix.PAIRS)), ids=linux.key)
@@ -115,3 +139,18 @@ def test_flow_completion_times_are_those_of_linux(number: int) -> None:
             assert apart > tolerance, f"{name} is within the tolerance by now: take it off the list"
         else:
             assert apart <= tolerance, f"{name}: {mine[name]} here, {KEPT[key][name]} there"
+
+
+@pytest.mark.parametrize("number", range(len(linux_windows.PAIRS)), ids=linux_windows.key)
+def test_windows_over_time_are_those_of_linux(number: int) -> None:
+    key = linux_windows.key(number)
+    (mine, mine_curve), (peer, peer_curve) = linux_windows.measure(number, emulated=False), WINDOWS[key]
+    for name, apart in linux_windows.beyond(mine, peer).items():
+        if (key, name) in KNOWN_WINDOWS:
+            assert abs(apart) > linux_windows.TOLERANCE[name], f"{name} is within the tolerance by now"
+        else:
+            assert abs(apart) <= linux_windows.TOLERANCE[name], (
+                f"{name}: {mine[name]} here, {peer[name]} there"
+            )
+    if mine_curve and peer_curve and (key, "window_mean") not in KNOWN_WINDOWS:
+        assert linux_windows.distance(mine_curve, peer_curve) < 0.05

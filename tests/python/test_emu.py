@@ -50,6 +50,23 @@ jobs:
 measure: {}
 until: 1s
 """
+WINDOW = """name: window
+topology:
+  kind: dumbbell
+  left: 1
+  right: 1
+  host_link: {rate: 10Gbps, delay: 1us}
+  bottleneck: {rate: 1Gbps, delay: 10us}
+switch: {buffer: {kind: static, limit: 1MB}}
+host: {tcp: {congestion: reno, ecn: "off"}, kernel: {emulated: true, gso: false}}
+jobs:
+  - {name: one, kind: bulk, pairs: [[left0, right0]], size: 500kB}
+measure: {interval: 50us, flows: true}
+until: 1s
+choices:
+  simulated: {host: {kernel: {emulated: false}}}
+  linux: {}
+"""
 built = pytest.mark.skipif(
     kernel.find() is None, reason="the kernel of emulated hosts is not there: make uml"
 )
@@ -209,6 +226,27 @@ def test_jobs_on_the_kernel_do_what_simulated_ones_do(tmp_path: Path) -> None:
     jobs = pl.read_parquet(out / "linux" / "jobs")
     assert jobs["outcome"].cast(pl.String).to_list() == ["finished"] * 3
     assert json.loads((out / "linux" / "summary.json").read_text())["end"] == "finished"
+
+
+@built
+def test_the_windows_of_a_flow_are_those_of_the_kernel(tmp_path: Path) -> None:
+    scenario, out = tmp_path / "emu.yaml", tmp_path / "out"
+    scenario.write_text(WINDOW)
+    done = CliRunner().invoke(app, ["run", str(scenario), "--out", str(out)])
+    assert done.exit_code == 0, done.output
+    ours, theirs = (
+        # The kernel's samples come less than a microsecond later.
+        pl.read_parquet(out / choice / "flows_series").select(
+            pl.col("time_ps") // 50_000_000, pl.col("cwnd_bytes", "acked_bytes").cast(pl.Int64)
+        )
+        for choice in ("simulated", "linux")
+    )
+    both = ours.join(theirs, on="time_ps")
+    assert len(both) >= min(len(ours), len(theirs)) - 2 >= 40
+    # A slow start from 10 to 354 segments. Two may be acknowledged together on one side and not on the other.
+    assert both.select(pl.col("cwnd_bytes").max() > 350 * 1448).item()
+    for column in ("cwnd_bytes", "acked_bytes"):
+        assert both.select((pl.col(column) - pl.col(f"{column}_right")).abs().max() <= 2 * 1448).item()
 
 
 @built

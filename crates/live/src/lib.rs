@@ -57,6 +57,8 @@ pub use clock::shortest_sleep;
 pub use handle::Handle;
 pub use hello::Key;
 pub use member::{Error, Job, Member, Run};
-pub use report::{Counters, DatagramRow, End, FarEnd, FlowRow, JobRow, Outcome, Progress, Report, TaskRow};
+pub use report::{
+    Counters, DatagramRow, End, FarEnd, FlowRow, FlowSample, JobRow, Outcome, Progress, Report, TaskRow,
+};
 pub use settings::{Datagrams, Settings};
 pub use table::{HostAddress, Table, TableError};

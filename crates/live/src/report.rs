@@ -159,6 +159,26 @@ pub struct FarEnd {
     pub srtt_ps: Option<u64>,
 }
 
+/// A stream at a moment, as the kernel of the side that has sent more says, with
+/// [`crate::Settings::sample_ns`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FlowSample {
+    /// When.
+    pub time_ps: u64,
+    /// The host that opened it.
+    pub opener: u32,
+    /// Which of that host's streams it is.
+    pub number: u64,
+    /// Congestion window.
+    pub cwnd_bytes: u64,
+    /// Sent and not known to have left the network.
+    pub in_flight_bytes: u64,
+    /// Smoothed round-trip time; missing without a sample.
+    pub srtt_ps: Option<u64>,
+    /// Content acknowledged.
+    pub acked_bytes: u64,
+}
+
 /// Datagrams of a job between this host and another; each side counts its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DatagramRow {
@@ -230,6 +250,9 @@ pub struct Report {
     /// Streams that others opened.
     #[serde(default)]
     pub far_ends: Vec<FarEnd>,
+    /// Samples of its open streams, in the order of time.
+    #[serde(default)]
+    pub flow_samples: Vec<FlowSample>,
     /// Flows that there was no memory to keep a row of.
     pub flows_not_kept: u64,
     /// Its datagrams by peer.

@@ -50,6 +50,8 @@ pub struct Settings {
     /// All members have one clock: then both ends of a stream report of it, and a flow ends when its last
     /// byte has come. Otherwise it ends when its opener knows so.
     pub one_clock: bool,
+    /// Nanoseconds between two samples of each open stream ([`crate::FlowSample`]); 0: none.
+    pub sample_ns: u64,
     /// Milliseconds between two reports of progress.
     pub progress_ms: u64,
     /// Milliseconds after which a peer that answers nothing is given up (streams).
@@ -75,6 +77,7 @@ impl Default for Settings {
             paced: false,
             sealed: false,
             one_clock: false,
+            sample_ns: 0,
             progress_ms: 200,
             peer_timeout_ms: 30_000,
             rto_max_ms: 2_000,

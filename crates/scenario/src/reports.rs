@@ -2,7 +2,7 @@
 
 use crate::kinds::{Ended, Out, Shown};
 use crate::lab::Job;
-use live::{FarEnd, FlowRow, Report};
+use live::{FarEnd, FlowRow, FlowSample, Report};
 use process::HostId;
 use record::rows::{self, JobOutcome, Outcome, TaskOutcome};
 use record::{Error, Tables};
@@ -113,16 +113,37 @@ impl<'a> Reported<'a> {
         })
     }
 
-    /// Flows, numbered from `first` on.
+    /// Flows, numbered from `first` on, and their samples in the order of time.
     pub(crate) fn flows(&self, first: u64, tables: &mut Tables) -> Result<(), Error> {
         let far = |report: &'a Report| report.far_ends.iter().map(|far| ((far.opener, far.number), far));
         let far_ends: BTreeMap<(u32, u64), &FarEnd> = self.all().flat_map(far).collect();
         let own = |report: &'a Report| report.flows.iter().map(|flow| (report.host, flow));
         let mut flows: Vec<(u32, &FlowRow)> = self.all().flat_map(own).collect();
         flows.sort_by_key(|(_, flow)| (flow.start_ps, flow.from, flow.to, flow.number));
+        let mut numbers = BTreeMap::new();
         for (number, (opener, flow)) in (first..).zip(flows) {
             let far = far_ends.get(&(opener, flow.number)).copied();
             tables.flows.push(self.flow(number, opener, flow, far))?;
+            numbers.insert((opener, flow.number), number);
+        }
+        self.samples(&numbers, tables)
+    }
+
+    /// Samples of flows that are numbered as `numbers` says, by opener and number of its streams.
+    fn samples(&self, numbers: &BTreeMap<(u32, u64), u64>, tables: &mut Tables) -> Result<(), Error> {
+        let known = |sample: &'a FlowSample| Some((*numbers.get(&(sample.opener, sample.number))?, sample));
+        let samples = self.all().flat_map(|report| &report.flow_samples);
+        let mut samples: Vec<(u64, &FlowSample)> = samples.filter_map(known).collect();
+        samples.sort_by_key(|(flow, sample)| (sample.time_ps, *flow));
+        for (flow, sample) in samples {
+            tables.flows_series.push(rows::FlowSample {
+                time_ps: sample.time_ps,
+                flow,
+                cwnd_bytes: sample.cwnd_bytes,
+                in_flight_bytes: sample.in_flight_bytes,
+                srtt_ps: sample.srtt_ps,
+                acked_bytes: sample.acked_bytes,
+            })?;
         }
         Ok(())
     }

@@ -71,6 +71,12 @@ pub struct Info {
     pub timeouts: u64,
     /// Segments that arrived marked with congestion experienced, as the peer told.
     pub delivered_ce: u64,
+    /// Congestion window in bytes: its segments, each as long as one that is sent now.
+    pub cwnd_bytes: u64,
+    /// Data sent and not known to have left the network, in bytes, whole segments.
+    pub in_flight_bytes: u64,
+    /// Content acknowledged in bytes; the SYN counts as one, and so does the FIN.
+    pub acked_bytes: u64,
 }
 
 /// The kernel's structure, as far as it is used here.
@@ -108,8 +114,18 @@ struct Raw {
     total_rto_time: u32,
 }
 
-/// Among [`Raw::words`]: `tcpi_rtt`, in microseconds.
+/// Among [`Raw::words`]: `tcpi_snd_mss`, in bytes.
+const SND_MSS: usize = 2;
+/// Segments sent and not acknowledged (`tcpi_unacked`); of these those that have come (`tcpi_sacked`), that
+/// are held to be lost (`tcpi_lost`), and that were sent again (`tcpi_retrans`).
+const UNACKED: usize = 4;
+const SACKED: usize = 5;
+const LOST: usize = 6;
+const RETRANS: usize = 7;
+/// `tcpi_rtt`, in microseconds.
 const RTT: usize = 15;
+/// `tcpi_snd_cwnd`, in segments.
+const SND_CWND: usize = 18;
 /// `tcpi_total_retrans`.
 const TOTAL_RETRANS: usize = 23;
 
@@ -135,6 +151,8 @@ pub fn info(socket: impl AsFd) -> io::Result<Info> {
     }
     // SAFETY: integers only, for which every pattern of bits is a value; the memory was zeroed.
     let raw = unsafe { raw.assume_init() };
+    let word = |index: usize| u64::from(raw.words[index]);
+    let gone = word(SACKED) + word(LOST);
     Ok(Info {
         srtt: Duration::from_micros(raw.words[RTT].into()),
         // The kernel says "none yet" with all ones.
@@ -146,6 +164,9 @@ pub fn info(socket: impl AsFd) -> io::Result<Info> {
         retransmits: raw.words[TOTAL_RETRANS].into(),
         timeouts: raw.total_rto.into(),
         delivered_ce: raw.delivered_ce.into(),
+        cwnd_bytes: word(SND_CWND) * word(SND_MSS),
+        in_flight_bytes: (word(UNACKED) + word(RETRANS)).saturating_sub(gone) * word(SND_MSS),
+        acked_bytes: raw.bytes_acked,
     })
 }
 
@@ -166,6 +187,7 @@ mod tests {
         b.write_all(&[0]).unwrap();
         a.read_exact(&mut [0]).unwrap();
         let info = info(&a).unwrap();
+        assert!(info.cwnd_bytes >= 536 && info.in_flight_bytes == 0, "{info:?}");
         assert!(info.srtt > Duration::ZERO && info.srtt < Duration::from_secs(60), "{info:?}");
         assert!(
             info.sent_segments >= 1

@@ -76,6 +76,9 @@ class Tcp(Model):
     ack_train: bool = True
     """With hystart, also after a train of acknowledgements of half a round trip, as Linux does: then slow
     start ends before it fills a switch's queue."""
+    cubic_linux_growth: bool = False
+    """CUBIC grows as Linux computes it, not as RFC 9438 does: by 5 % per round trip until the first loss, and
+    at a speed that is computed again only when the window has changed or after 1/32 s."""
     rto_initial: Span = "1s"
     """Retransmission timeout before the first round-trip sample."""
     rto_min: Span = "200ms"

@@ -23,7 +23,8 @@ class Measure(Model):
     """Ports in the series, `node:peer` (`#2` for a second parallel link), `*` for any text. Hosts at
     their ends are in the series of hosts."""
     flows: bool = False
-    """Whether every flow's window and round-trip time are in the series too."""
+    """Whether every flow's window and round-trip time are in the series too. Emulated hosts read those of
+    their kernel, each up to 131072 of them: of a longer run they keep every second moment."""
     capture: list[str] = []
     """Ports whose packets are captured as pcapng."""
 

@@ -31,6 +31,7 @@ impl Driver {
         let jobs = self.slots.iter().map(job).collect();
         let (streams, world) = self.world();
         let (flows, far_ends, flows_not_kept) = streams.finish(&world);
+        let flow_samples = streams.sampler.take();
         let datagrams = match self.settings.datagrams {
             Mode::Segmented if !self.datagrams.joins() => Mode::Batched,
             mode => mode,
@@ -45,6 +46,7 @@ impl Driver {
             jobs,
             flows,
             far_ends,
+            flow_samples,
             flows_not_kept,
             datagram_rows: self.datagrams.rows(),
             tasks: self.tasks.close(),

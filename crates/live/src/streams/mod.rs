@@ -3,6 +3,7 @@
 mod connect;
 mod greet;
 mod rows;
+mod sampler;
 
 use crate::clock;
 use crate::hello::{Key, Seen};
@@ -13,6 +14,7 @@ use crate::stream::{Stage, Stream, reason};
 use crate::table::Table;
 use bytes::BytesMut;
 use process::{CloseReason, Event, HostId, Payload, Read, StreamId};
+use sampler::Sampler;
 use socket2::Socket;
 use std::collections::VecDeque;
 use std::io;
@@ -75,6 +77,8 @@ pub(crate) struct Streams {
     /// Streams that others opened and that have gone, with [`Settings::one_clock`].
     past: VecDeque<Stream>,
     rows_lost: u64,
+    /// With [`Settings::sample_ns`].
+    pub sampler: Sampler,
 }
 
 impl Streams {
@@ -104,6 +108,7 @@ impl Streams {
             far_ends: Vec::new(),
             past: VecDeque::new(),
             rows_lost: 0,
+            sampler: Sampler::new(settings.sample_ns),
         }
     }
 
@@ -267,14 +272,18 @@ impl Streams {
 
     /// When something is due.
     pub fn next(&self) -> Option<Time> {
-        [&self.deadlines, &self.greetings, &self.retries]
-            .into_iter()
-            .filter_map(|queue| queue.front().map(|(at, _)| *at))
-            .min()
+        let queues = [&self.deadlines, &self.greetings, &self.retries].into_iter();
+        let due = queues.filter_map(|queue| queue.front().map(|(at, _)| *at));
+        // Without a stream there is nothing to sample.
+        due.chain(self.sampler.next().filter(|_| self.open > 0)).min()
     }
 
     /// Sees to what is due.
     pub fn on_time(&mut self, world: &mut World<'_>) {
+        if self.sampler.is_due(world.now) {
+            let streams = self.slots.iter().flatten().map(|(_, stream)| stream);
+            self.sampler.sample(world, streams);
+        }
         while let Some(id) = due(&mut self.retries, world.now) {
             self.retry(id, world);
         }

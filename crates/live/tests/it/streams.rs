@@ -223,3 +223,34 @@ fn one_stream_too_many_is_refused() {
     assert_eq!(reports[1].counters.refused_streams, 2);
     assert_eq!(reports[1].flows.len(), 5);
 }
+
+#[test]
+fn the_end_that_sends_is_sampled() {
+    let writer = does(|event, cx| match event {
+        Event::Start => {
+            let stream = cx.open(SERVER, 0);
+            cx.write(stream, Payload::Zeros(100_000));
+            cx.set_timer(0, Time::from_ms(300));
+        }
+        Event::Timer { .. } => cx.finish(),
+        _ => {}
+    });
+    let reader = does(|event, cx| match event {
+        Event::Start => {
+            cx.listen(PORT);
+            cx.finish();
+        }
+        Event::Accepted { stream, .. } => cx.drain(stream),
+        _ => {}
+    });
+    let settings = Settings { sample_ns: 10_000_000, ..Settings::default() };
+    let reports = live(vec![(HostId(0), reader), (HostId(1), writer)], &settings);
+    assert_eq!(reports[0].flow_samples, []);
+    let samples = &reports[1].flow_samples;
+    assert!((2..=40).contains(&samples.len()), "{samples:?}");
+    assert!(samples.is_sorted_by_key(|sample| (sample.time_ps, sample.acked_bytes)), "{samples:?}");
+    assert!(samples.iter().all(|sample| (sample.opener, sample.number) == (1, 1)), "{samples:?}");
+    assert!(samples.iter().all(|sample| sample.cwnd_bytes > 0), "{samples:?}");
+    let last = samples.last().unwrap();
+    assert_eq!((last.acked_bytes, last.in_flight_bytes), (100_000, 0), "{last:?}");
+}

@@ -22,6 +22,7 @@ use std::io::{self, Read, Write};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
+use units::Time;
 
 /// What a member has to know, in its host's folder.
 const TOLD: &str = "member.json";
@@ -45,6 +46,8 @@ struct Told {
     host: u32,
     addresses: Vec<HostAddress>,
     share: Share,
+    /// Time between samples of its flows.
+    sample: Option<Time>,
 }
 
 /// The program of a member, begun by this command.
@@ -97,7 +100,9 @@ impl<'a> Telling<'a> {
     pub(super) fn tell(&self, number: usize, host: HostId, folder: &Path) -> Result<(), Error> {
         let own = |index: &usize| self.away.get(index).is_some_and(|hosts| hosts.contains(&host));
         let share = Share::of(self.scenario, &self.work, own);
-        let told = Told { number, host: host.0, addresses: self.addresses.clone(), share };
+        let measure = &self.scenario.measure;
+        let sample = measure.interval.filter(|_| measure.flows);
+        let told = Told { number, host: host.0, addresses: self.addresses.clone(), share, sample };
         let path = folder.join(TOLD);
         let text = serde_json::to_vec(&told).map_err(io::Error::from);
         let written = text.and_then(|text| fs::write(&path, text));
@@ -132,7 +137,7 @@ pub fn member(folder: &Path) -> Result<(), String> {
     let own = told.addresses.iter().find(|each| each.host == told.host).cloned();
     let own = own.ok_or("it has no address")?;
     let over = SocketAddr::new(own.ip, OVER);
-    let member = Member::bind_at(own, settings()).map_err(|error| said(&error))?;
+    let member = Member::bind_at(own, settings(told.sample)).map_err(|error| said(&error))?;
     member.handle().stop_by_datagram(over).map_err(|error| said(&error))?;
     let seed = told.share.seed;
     let part = part(&told.share, host).map_err(|error| said(&error))?;
@@ -155,10 +160,11 @@ pub fn member(folder: &Path) -> Result<(), String> {
 
 /// Time is the simulator's: computations take as long as their process says, and what a real network would
 /// do to the timers of connections is left to the kernel.
-fn settings() -> Settings {
+fn settings(sample: Option<Time>) -> Settings {
     Settings {
         paced: true,
         one_clock: true,
+        sample_ns: sample.map_or(0, |interval| interval.as_ps().div_ceil(1_000)),
         streams: 1 << 20,
         progress_ms: 3_600_000,
         peer_timeout_ms: 3_600_000,

@@ -32,6 +32,8 @@ pub(crate) struct Settings {
     pub hystart: bool,
     /// Trains of acknowledgements end slow start too.
     pub ack_train: bool,
+    /// CUBIC grows as Linux computes it.
+    pub cubic_linux_growth: bool,
     /// DCTCP's estimation gain g as a shift.
     pub dctcp_shift: u32,
     /// H-TCP's increase is scaled by the round-trip time.

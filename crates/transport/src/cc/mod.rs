@@ -52,7 +52,7 @@ impl Control {
             Window { cwnd: mss * u64::from(settings.initial_window.max(1)), ssthresh: u64::MAX, mss };
         let algorithm = match settings.congestion {
             Congestion::Reno => Algorithm::Reno(Reno::default()),
-            Congestion::Cubic => Algorithm::Cubic(Cubic::default()),
+            Congestion::Cubic => Algorithm::Cubic(Cubic::new(settings.cubic_linux_growth)),
             Congestion::Dctcp => Algorithm::Dctcp(Dctcp::new(settings.dctcp_shift)),
             Congestion::Bbr => Algorithm::Bbr(Box::new(Bbr::new(window.cwnd, draw))),
             Congestion::Htcp => Algorithm::Htcp(Box::new(Htcp::new(settings.htcp_rtt_scaling))),

@@ -10,6 +10,7 @@ fn control(congestion: Congestion) -> Control {
         initial_window: 10,
         hystart: false,
         ack_train: false,
+        cubic_linux_growth: false,
         dctcp_shift: 4,
         htcp_rtt_scaling: true,
     };

@@ -87,6 +87,10 @@ pub struct Config {
     /// as in Linux (S. Ha and I. Rhee 2011, section 3.1).
     #[serde(default)]
     pub ack_train: bool,
+    /// CUBIC grows as Linux computes it, not as RFC 9438 does: by 5 % per round trip until the first loss,
+    /// and at a speed that is computed again only when the window has changed or after 1/32 s.
+    #[serde(default)]
+    pub cubic_linux_growth: bool,
     /// Retransmission timeout before there is a round-trip sample.
     pub rto_initial: Span,
     /// Least retransmission timeout.
@@ -173,6 +177,7 @@ impl Config {
             initial_window: self.initial_window,
             hystart: self.hystart,
             ack_train: self.ack_train,
+            cubic_linux_growth: self.cubic_linux_growth,
             dctcp_shift: self.dctcp_shift,
             htcp_rtt_scaling: self.htcp_rtt_scaling,
         }
@@ -198,6 +203,7 @@ impl Default for Config {
             initial_window: 10,
             hystart: false,
             ack_train: false,
+            cubic_linux_growth: false,
             rto_initial: Time::from_secs(1).into(),
             rto_min: Time::from_ms(200).into(),
             rto_max: Time::from_secs(120).into(),

@@ -2,7 +2,10 @@
 //!
 //! Integers only: time in units of 2^-20 s, windows in bytes. Source: RFC 9438 4 (C = 0.4, beta = 0.7).
 
+mod linux;
+
 use super::input::{Ack, Signal, Window};
+use linux::Growth;
 use units::Time;
 
 /// beta_cubic = 7/10.
@@ -28,11 +31,23 @@ pub(crate) struct Cubic {
     w_est: u64,
     /// Growth not yet given: bytes times bytes.
     credit: u64,
+    /// Growth as Linux computes it.
+    linux: Option<Box<Growth>>,
 }
 
 impl Cubic {
+    /// With growth as Linux computes it, or as the RFC does.
+    pub fn new(linux: bool) -> Cubic {
+        Cubic { linux: linux.then(Growth::new), ..Cubic::default() }
+    }
+
     /// Congestion avoidance (4.2 to 4.5).
     pub fn avoid(&mut self, window: &mut Window, delivered: u64, ack: &Ack) {
+        if let Some(mut growth) = self.linux.take() {
+            self.avoid_as_linux(&mut growth, window, delivered, ack);
+            self.linux = Some(growth);
+            return;
+        }
         let epoch = match self.epoch {
             Some(epoch) => epoch,
             None => self.start_epoch(window, ack.now),
@@ -96,6 +111,9 @@ impl Cubic {
             _ => cwnd,
         };
         self.cwnd_prior = cwnd;
+        if let Some(growth) = &mut self.linux {
+            growth.reduce(signal == Signal::Timeout);
+        }
         self.restart();
         let base = if signal == Signal::Ecn { cwnd } else { flight };
         base * BETA.0 / BETA.1
@@ -109,6 +127,9 @@ impl Cubic {
     /// Moves its time.
     pub fn shift(&mut self, by: Time) {
         self.epoch = self.epoch.map(|epoch| epoch + by);
+        if let Some(growth) = &mut self.linux {
+            growth.shift(by);
+        }
     }
 }
 
