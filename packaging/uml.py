@@ -34,13 +34,13 @@ TOOLS = {
 
 
 def main(program: Path, tree: str | None) -> None:
-    """Builds it, unless it is there and newer than what it is built by."""
+    """Builds it, unless it is there, of the newest source and newer than what it is built by."""
+    source = Path(tree) if tree else _newest()
     made_by = max(file.stat().st_mtime for file in (Path(__file__), CONFIG, *PATCHES.values()))
-    if program.is_file() and program.stat().st_mtime > made_by:
+    if not tree and program.is_file() and program.stat().st_mtime > made_by and _is_of(program, source):
         print(f"{program} is there already")
         return
     missing = sorted(package for tool, package in TOOLS.items() if not shutil.which(tool))
-    source = Path(tree) if tree else _newest()
     if source is None:
         missing.append("linux-source-6.12")
     if missing:
@@ -60,6 +60,11 @@ def main(program: Path, tree: str | None) -> None:
 def _newest() -> Path | None:
     found = Path("/usr/src").glob("linux-source-*.tar.*")
     return max(found, key=lambda file: [int(part) for part in re.findall(r"\d+", file.name)], default=None)
+
+
+def _is_of(program: Path, source: Path | None) -> bool:
+    version = re.search(r"\d+\.\d+", source.name) if source else None
+    return not version or f"Linux version {version[0]}.".encode() in program.read_bytes()
 
 
 def _room() -> Path:
