@@ -168,8 +168,8 @@ def test_tables_are_those_of_a_simulated_run_and_agree_with_each_other(tmp_path:
     served = result.summary["servers"]
     assert served["finished"] == 60 * 3000
     assert served["seconds"] > 0
-    written = incast.Result.open(tmp_path / "out")
-    assert written.walks.equals(walks)
+    written = incast.WalkResult.open(tmp_path / "out")
+    assert written.table("walks").equals(walks)
 
 
 def test_incast_report_draws_servers(tmp_path: Path) -> None:
