@@ -127,6 +127,19 @@ def test_another_program_is_no_kernel(tmp_path: Path, monkeypatch: pytest.Monkey
     assert "/bin/true is no kernel of emulated hosts" in said
 
 
+def test_a_kernel_that_may_not_trace_says_the_way_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    linux = tmp_path / "linux"
+    linux.write_text(f"#!/bin/sh\n# {KERNEL}\necho 'ptrace: Operation not permitted' >&2; exit 1\n")
+    linux.chmod(0o755)
+    monkeypatch.setenv(kernel.VARIABLE, str(linux))
+    code, said, out = run(tmp_path, "name: a, hosts: host0, command: 'true'")
+    assert code == 4
+    assert "host0: the kernel may not trace its programs by ptrace here" in said
+    assert "not permitted" in (out / "guests" / "host0" / "console").read_text()
+
+
 @pytest.mark.parametrize(
     ("job", "faults", "reason"),
     [

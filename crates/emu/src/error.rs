@@ -40,6 +40,15 @@ pub enum Error {
     /// What guests compute can't be counted.
     #[error("what hosts compute can't be counted here, for cpu_rate: {0}")]
     Meter(io::Error),
+    /// It may not trace its programs.
+    #[error(
+        "{name}: the kernel may not trace its programs by ptrace here. In a container --cap-add SYS_PTRACE allows \
+         it; a kernel from 6.16 on does without (make uml)"
+    )]
+    NoPtrace {
+        /// The host.
+        name: String,
+    },
     /// It has started and does not ask for its time.
     #[error("{name}: the kernel did not ask for its time: is it built with CONFIG_UML_TIME_TRAVEL_SUPPORT?")]
     NoTimeTravel {

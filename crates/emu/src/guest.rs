@@ -116,12 +116,16 @@ impl Guest {
         let child = Ends(Some(child));
         let broken = |error| Error::Broken { name: name.to_owned(), error };
         let exit = child.exit().map_err(Error::Start)?;
-        let console = Console::new(printed, kept);
+        let mut console = Console::new(printed, kept);
         let ready = patience.wait([listener.as_fd(), exit.as_fd()]).map_err(|error| {
             if error.kind() == io::ErrorKind::ConnectionAborted { Error::Stopped } else { broken(error) }
         })?;
         if !ready[0] {
-            return Err(Error::NoTimeTravel { name: name.to_owned() });
+            console.read().ok();
+            let (name, said) = (name.to_owned(), std::fs::read(folder.join(CONSOLE)).map_err(at)?);
+            // What the C library says of a call that is refused.
+            let may_not_trace = said.windows(8).any(|word| word == b"ptrace: ");
+            return Err(if may_not_trace { Error::NoPtrace { name } } else { Error::NoTimeTravel { name } });
         }
         let mut time = accept(&listener, patience.limit).map_err(broken)?;
         let started = protocol::receive(&mut time).map_err(broken)?;
