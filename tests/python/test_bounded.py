@@ -35,7 +35,6 @@ ALLOWED = {
     "farmem/run.py": "counters that our own library leaves in a folder of ours",
     "study/processes.py": "the kernel's file, of /proc",
     "live/actor.py": "what a member of ours leaves, in a folder that only we may enter",
-    "live/tasks.py": "a run's folder, from the object store of a cluster whose objects are Python's anyway",
     "live/place.py": "handed on as a stream",
     "mining/text.py": "read in pieces",
     "mining/nodes.py": "a line that is bounded, and the rest in pieces",
