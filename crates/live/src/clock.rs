@@ -34,6 +34,13 @@ impl Clock {
         let at = self.start.checked_add(to_duration(at))?;
         at.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
     }
+
+    /// How long poll(2) and the like are to wait for `at`; `None` when that has come. They take up to a
+    /// thousandth longer than asked for (`select_estimate_accuracy` in Linux's fs/select.c), so a short wait
+    /// follows a long one.
+    pub fn wait_for(&self, at: Time) -> Option<Duration> {
+        self.until(at).map(|left| left - left / 1001)
+    }
 }
 
 /// Nanoseconds since 1970: tells a life of a member from those before it.
@@ -75,6 +82,13 @@ mod tests {
         let clock = Clock::starting_at(SystemTime::now() + Duration::from_secs(60));
         assert_eq!(clock.now(), Time::ZERO);
         assert!(clock.until(Time::ZERO).is_some_and(|left| left > Duration::from_secs(59)));
+    }
+
+    #[test]
+    fn a_wait_with_its_slack_ends_in_time() {
+        let clock = Clock::starting_at(SystemTime::now() + Duration::from_secs(60));
+        let wait = clock.wait_for(Time::ZERO).unwrap();
+        assert!(wait + wait / 1000 <= Duration::from_secs(60) && wait > Duration::from_secs(59), "{wait:?}");
     }
 
     #[test]

@@ -206,7 +206,7 @@ impl Driver {
         let computed = self.pace.as_ref().and_then(Pace::next);
         let times = [self.timers.next(), computed, start, self.streams.next(), grace];
         let next = times.into_iter().flatten().fold(wake, Time::min);
-        self.clock.until(next).unwrap_or_default()
+        self.clock.wait_for(next).unwrap_or_default()
     }
 
     /// Whether a port is to be read: not before those who may bind it have begun.
