@@ -18,8 +18,10 @@ CONFIG = Path(__file__).with_name("uml.config")
 PATCHES = {name: Path(__file__).with_name(f"{name}.patch") for name in ("uml", "uml-ptrace", "uml-seccomp")}
 LEAST = (6, 12)
 BUILD = {
-    f"KBUILD_BUILD_{part}": said
-    for part, said in {"USER": "incast", "HOST": "incast", "TIMESTAMP": "2026-01-01", "VERSION": "1"}.items()
+    "KBUILD_BUILD_USER": "incast",
+    "KBUILD_BUILD_HOST": "incast",
+    "KBUILD_BUILD_TIMESTAMP": "2026-01-01",
+    "KBUILD_BUILD_VERSION": "1",
 }
 """What a kernel says of its own build, and mixes into its random numbers: the same on all machines."""
 TOOLS = {

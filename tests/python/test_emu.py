@@ -83,6 +83,14 @@ def written(jobs: str, seed: int = 1, moderation: str = "0s", sysctl: str = "{}"
     return SCENARIO.format(jobs=jobs, seed=seed, moderation=moderation, sysctl=sysctl, tso=cuts)
 
 
+def fake_kernel(folder: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    """Takes a file with this text for the kernel."""
+    linux = folder / "linux"
+    linux.write_text(text)
+    linux.chmod(0o755)
+    monkeypatch.setenv(kernel.VARIABLE, str(linux))
+
+
 def run(
     folder: Path, *jobs: str, seed: int = 1, moderation: str = "0s", sysctl: str = "{}", tso: bool = False
 ) -> tuple[int, str, Path]:
@@ -130,10 +138,9 @@ def test_another_program_is_no_kernel(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_a_kernel_that_may_not_trace_says_the_way_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    linux = tmp_path / "linux"
-    linux.write_text(f"#!/bin/sh\n# {KERNEL}\necho 'ptrace: Operation not permitted' >&2; exit 1\n")
-    linux.chmod(0o755)
-    monkeypatch.setenv(kernel.VARIABLE, str(linux))
+    fake_kernel(
+        tmp_path, monkeypatch, f"#!/bin/sh\n# {KERNEL}\necho 'ptrace: Operation not permitted' >&2; exit 1\n"
+    )
     code, said, out = run(tmp_path, "name: a, hosts: host0, command: 'true'")
     assert code == 4
     assert "host0: the kernel may not trace its programs by ptrace here" in said
@@ -154,10 +161,7 @@ def test_a_kernel_that_may_not_trace_says_the_way_out(
 def test_what_has_no_effect_on_an_emulated_host_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, job: str, faults: str, reason: str
 ) -> None:
-    linux = tmp_path / "linux"
-    linux.write_text(KERNEL)
-    linux.chmod(0o755)
-    monkeypatch.setenv(kernel.VARIABLE, str(linux))
+    fake_kernel(tmp_path, monkeypatch, KERNEL)
     scenario = tmp_path / "emu.yaml"
     jobs = f"  - {{kind: program, name: a, hosts: host0, command: 'true', {job}}}"
     scenario.write_text(written(jobs) + f"faults: {faults}\n")
@@ -183,10 +187,7 @@ def test_what_has_no_effect_on_an_emulated_host_is_refused(
 def test_emulated_jobs_that_cannot_be_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, str], line: str, reason: str
 ) -> None:
-    linux = tmp_path / "linux"
-    linux.write_text(KERNEL)
-    linux.chmod(0o755)
-    monkeypatch.setenv(kernel.VARIABLE, str(linux))
+    fake_kernel(tmp_path, monkeypatch, KERNEL)
     text = JOBS
     for old, new in change.items():
         assert old in text
@@ -198,10 +199,7 @@ def test_emulated_jobs_that_cannot_be_are_refused(
 
 
 def test_a_kernel_of_an_earlier_incast_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    linux = tmp_path / "linux"
-    linux.write_text("time-travel=ext:")
-    linux.chmod(0o755)
-    monkeypatch.setenv(kernel.VARIABLE, str(linux))
+    fake_kernel(tmp_path, monkeypatch, "time-travel=ext:")
     (tmp_path / "emu.yaml").write_text(JOBS)
     done = CliRunner().invoke(app, ["validate", str(tmp_path / "emu.yaml")], env={"COLUMNS": "160"})
     assert done.exit_code == 2
@@ -369,15 +367,12 @@ def test_a_program_that_spins_for_ever_is_named(tmp_path: Path) -> None:
 def test_a_run_that_is_ended_while_hosts_boot_is_a_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    linux = tmp_path / "linux"
-    linux.write_text(f"#!/bin/sh\n# {KERNEL}\ntouch $0.boots\nexec sleep 600\n")
-    linux.chmod(0o755)
-    monkeypatch.setenv(kernel.VARIABLE, str(linux))
+    fake_kernel(tmp_path, monkeypatch, f"#!/bin/sh\n# {KERNEL}\ntouch $0.boots\nexec sleep 600\n")
     scenario = tmp_path / "emu.yaml"
     scenario.write_text(written("  - {kind: program, name: x, hosts: host0, command: 'true'}"))
     command = [sys.executable, "-m", "incast", "run", str(scenario), "--out", str(tmp_path / "out")]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        until(Path(f"{linux}.boots").exists, process)
+        until((tmp_path / "linux.boots").exists, process)
         process.send_signal(signal.SIGTERM)
         _, said = process.communicate(timeout=60)
     assert process.returncode == 130, said
