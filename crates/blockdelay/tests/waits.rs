@@ -92,9 +92,15 @@ fn median(mut values: Vec<u64>) -> f64 {
     values[values.len() / 2] as f64
 }
 
+/// What the quicker ones took: others on the machine make some exchanges longer, and none shorter.
+fn undisturbed(mut values: Vec<u64>) -> f64 {
+    values.sort_unstable();
+    values[values.len() / 10] as f64
+}
+
 /// How often a measurement may be repeated: others on the machine make waits longer for a while, a wrong wait
 /// stays wrong.
-const ATTEMPTS: usize = 4;
+const ATTEMPTS: usize = 10;
 
 #[test]
 fn an_exchange_waits_what_was_asked_by_another_clock() {
@@ -120,12 +126,12 @@ fn an_exchange_waits_what_was_asked_by_another_clock() {
 }
 
 /// How much longer an exchange takes with this cost than without the programs, and than with programs that
-/// wait for nothing: medians, in ns. The time that the programs take themselves, some of which passes during
-/// the wait, lies between the two.
+/// wait for nothing: medians of five turns, in ns. The time that the programs take themselves, some of which
+/// passes during the wait, lies between the two.
 fn waited(zram: &Zram, cost: &Cost, write: bool) -> [f64; 2] {
     let (major, minor) = zram.numbers();
     let free = Cost::new(Time::ZERO, Rate::from_bps(u64::MAX));
-    let timed = || median(exchanges(zram, 200, write).expect("it is open"));
+    let timed = || undisturbed(exchanges(zram, 200, write).expect("it is open"));
     let differences = (0..5).map(|_| {
         let bare = timed();
         let none = Delay::new(major, minor, &free).expect("root may");
