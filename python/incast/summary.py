@@ -5,9 +5,9 @@ Times are picoseconds, sizes bytes, rates bits a second, as in the tables.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
@@ -26,30 +26,42 @@ _ENDS = {
     "deadlock": "in a deadlock of PFC",
     "interrupted": "when it was interrupted",
 }
+_ENGINE: Literal["in-memory"] = "in-memory"
+"""Most tables are short, and long ones are read in parts: to stream them would take twice the time."""
+
 _FINISHED = (pl.col("outcome") == "finished") & pl.col("end_ps").is_not_null()
 _FCT = pl.when(_FINISHED).then(pl.col("end_ps") - pl.col("start_ps"))
 
 
 def figures(folder: Path, end: str, end_ps: int) -> dict[str, Any]:
     """All figures of the run in `folder`, which ended at `end_ps`; `end` says how, like `finished`."""
-    jobs = scan(folder, "jobs").with_columns(pl.col("job", "kind", "outcome").cast(pl.String)).collect()
+    # At once: to read a table takes longer than to compute from it, as long as it is short.
+    jobs, datagrams, open_tasks, ports, hosts = pl.collect_all(
+        [
+            scan(folder, "jobs").with_columns(pl.col("job", "kind", "outcome").cast(pl.String)),
+            scan(folder, "datagrams")
+            .group_by(pl.col("job").cast(pl.String))
+            .agg(pl.col("received_bytes").sum()),
+            scan(folder, "tasks").filter(pl.col("end_ps").is_null()).select(pl.len()),
+            scan(folder, "ports"),
+            scan(folder, "hosts"),
+        ],
+        engine=_ENGINE,
+    )
     kinds = dict(jobs.select("job", "kind").iter_rows())
     own = {name: found for kind in set(kinds.values()) for name, found in KINDS[kind].figures(folder).items()}
     missed = _incomplete(jobs, folder, end, end_ps)
     failed = [each["job"] for each in missed]
-    flows = _flows(folder, list(kinds), failed)
-    by_job = {name: _figures(flows, [name]) for name in flows["job"].unique().drop_nulls()}
     first_groups = {name: traits(kind).first_group for name, kind in kinds.items() if traits(kind).group}
-    groups = _groups(folder, first_groups, failed)
-    datagrams = scan(folder, "datagrams").with_columns(pl.col("job").cast(pl.String))
-    arrived = {
-        row["job"]: row["received_bytes"]
-        for row in rows(datagrams.group_by("job").agg(pl.col("received_bytes").sum()))
-    }
-    by_group = {row.pop("job"): row for row in rows(groups.group_by("job").agg(*_GROUP_FIGURES))}
+    flows, groups = _flows_and_groups(folder, list(kinds), first_groups, failed)
+    by_group = {row.pop("job"): row for row in _groups_by_job(groups)}
+    arrived = dict(datagrams.iter_rows())
     asked = jobs.filter(pl.col("job").is_in([name for name, kind in kinds.items() if traits(kind).awaited]))
     asked = asked if asked.height else jobs
     timed = [name for name in asked["job"] if traits(kinds[name]).flows != "lasting"]
+    having = flows["job"].unique().drop_nulls().to_list()
+    *of_each, of_timed = _figures(flows, [*([name] for name in having), timed])
+    by_job = dict(zip(having, of_each, strict=True))
     return {
         **({"incomplete": missed} if missed else {}),
         "done_ps": None if asked["end_ps"].has_nulls() else asked["end_ps"].max(),
@@ -65,18 +77,17 @@ def figures(folder: Path, end: str, end_ps: int) -> dict[str, Any]:
             }
             for job in jobs.iter_rows(named=True)
         },
-        "flows": _all_flows(_figures(flows, timed), groups),
-        "ports": _ports(folder),
-        **_unfinished(folder),
+        "flows": _all_flows(of_timed, groups),
+        "ports": _ports(ports, hosts),
+        **_unfinished(folder, open_tasks.item()),
     }
 
 
-def _unfinished(folder: Path) -> dict[str, Any]:
-    """The tasks that the end of the run found under way, oldest first, each with its oldest open flow."""
-    tasks = scan(folder, "tasks").filter(pl.col("end_ps").is_null())
-    count = tasks.select(pl.len()).collect().item()
+def _unfinished(folder: Path, count: int) -> dict[str, Any]:
+    """The `count` tasks that the run's end found under way, oldest first, each with its oldest open flow."""
     if not count:
         return {}
+    tasks = scan(folder, "tasks").filter(pl.col("end_ps").is_null())
     first = tasks.select(
         pl.col("job", "kind").cast(pl.String), "number", pl.col("host").cast(pl.String), "start_ps", "task"
     )
@@ -109,48 +120,57 @@ _FLOW_FIGURES = (
 )
 
 
-_GROUP_FIGURES = (
-    pl.col("span").mean().alias("group_mean_ps"),
-    quantile("span", 0.99).alias("group_p99_ps"),
-)
-
-
-def _flows(folder: Path, jobs: list[str], failed: list[str]) -> pl.DataFrame:
-    """What figures need of each flow: little, and read part by part, as there may be millions."""
+def _flows_and_groups(
+    folder: Path, jobs: list[str], first: Mapping[str, int], failed: list[str]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """What figures need of each flow and of each group; read part by part, as there may be millions."""
     parts = (
-        part.with_columns(pl.col("job").cast(pl.String), fct=_FCT, finished=_FINISHED)
-        .with_columns(completion(failed))
-        .select(pl.col("job").cast(pl.Enum(jobs), strict=False), *_FLOWS)
-        .collect()
+        pl.collect_all([_flows(part, jobs, failed), _grouped(part, first)], engine=_ENGINE)
         for part in scan_parts(folder, "flows")
     )
-    return pl.concat(parts)
+    flows, grouped = (pl.concat(each) for each in zip(*parts, strict=True))
+    return flows, _groups(grouped, failed)
 
 
-def _figures(flows: pl.DataFrame, jobs: list[str]) -> dict[str, Any]:
-    """The figures of the flows of these jobs. Grouping by the job would copy all columns."""
-    return flows.lazy().filter(pl.col("job").is_in(jobs)).select(*_FLOW_FIGURES).collect().row(0, named=True)
+def _flows(part: pl.LazyFrame, jobs: list[str], failed: list[str]) -> pl.LazyFrame:
+    """What figures need of each flow."""
+    known = part.with_columns(pl.col("job").cast(pl.String), fct=_FCT, finished=_FINISHED)
+    return known.with_columns(completion(failed)).select(
+        pl.col("job").cast(pl.Enum(jobs), strict=False), *_FLOWS
+    )
 
 
-def _groups(folder: Path, first: Mapping[str, int], failed: list[str]) -> pl.LazyFrame:
-    """How long the groups of these jobs took (a coflow, a round, a receiver), if all their flows finished.
+def _figures(flows: pl.DataFrame, jobs: Sequence[list[str]]) -> list[dict[str, Any]]:
+    """The figures of the flows of each list's jobs. Grouping by the job would copy all columns."""
+    asked = [flows.lazy().filter(pl.col("job").is_in(each)).select(*_FLOW_FIGURES) for each in jobs]
+    return [found.row(0, named=True) for found in pl.collect_all(asked, engine=_ENGINE)]
 
-    A job's groups begin with its `first`. Of jobs that `failed`, the others count as endless.
-    """
+
+def _grouped(part: pl.LazyFrame, first: Mapping[str, int]) -> pl.LazyFrame:
+    """The flows that belong to groups (a coflow, a round, a receiver): a job's begin with its `first`."""
     least = pl.col("job").replace_strict(
         list(first), list(first.values()), default=None, return_dtype=pl.UInt64
     )
+    return part.select(
+        pl.col("job").cast(pl.String), "group", "start_ps", "end_ps", finished=_FINISHED
+    ).filter(pl.col("group").fill_null(0) >= least)
+
+
+def _groups(flows: pl.DataFrame, failed: list[str]) -> pl.DataFrame:
+    """How long groups took whose flows all finished. Of jobs that `failed`, the others count as endless."""
     span = (pl.col("end_ps").max() - pl.col("start_ps").min()).cast(pl.Float64)
-    parts = (
-        part.select(pl.col("job").cast(pl.String), "group", "start_ps", "end_ps", finished=_FINISHED)
-        .filter(pl.col("group").fill_null(0) >= least)
-        .collect()
-        for part in scan_parts(folder, "flows")
-    )
-    groups = pl.concat(parts).lazy().group_by("job", "group")
-    known = groups.agg(span=pl.when(pl.col("finished").all()).then(span))
+    known = flows.lazy().group_by("job", "group").agg(span=pl.when(pl.col("finished").all()).then(span))
     endless = pl.when(pl.col("job").is_in(failed)).then(float("inf"))
-    return known.with_columns(pl.col("span").fill_null(endless)).drop_nulls("span")
+    return known.with_columns(pl.col("span").fill_null(endless)).drop_nulls("span").collect(engine=_ENGINE)
+
+
+def _groups_by_job(groups: pl.DataFrame) -> list[dict[str, Any]]:
+    """The figures of each job's groups."""
+    return (
+        groups.group_by("job")
+        .agg(pl.col("span").mean().alias("group_mean_ps"), quantile("span", 0.99).alias("group_p99_ps"))
+        .rows(named=True)
+    )
 
 
 def _job(job: dict[str, Any], flows: dict[str, Any], groups: dict[str, Any], end_ps: int) -> dict[str, Any]:
@@ -176,20 +196,18 @@ def _completion(flows: dict[str, Any]) -> dict[str, Any]:
     return {f"fct_{key}_ps": whole(flows.get(key)) for key in ("mean", "p50", "p99", "max")}
 
 
-def _all_flows(row: dict[str, Any], groups: pl.LazyFrame) -> dict[str, Any]:
-    group_mean = groups.select(pl.col("span").mean()).collect().item()
+def _all_flows(row: dict[str, Any], groups: pl.DataFrame) -> dict[str, Any]:
     rest = {key: row[key] for key in ("unfinished", "count", "retransmits", "timeouts")}
-    return {"group_mean_ps": whole(group_mean), **_completion(row), **rest}
+    return {"group_mean_ps": whole(groups["span"].mean()), **_completion(row), **rest}
 
 
-def _ports(folder: Path) -> dict[str, Any]:
-    ports = scan(folder, "ports").collect()
+def _ports(ports: pl.DataFrame, hosts: pl.DataFrame) -> dict[str, Any]:
     switches = ports.filter(pl.col("kind") == "switch")
     longest = switches.sort("queue_max_bytes", "port", descending=[True, False]).head(1)
     # Damaged packets are counted on the way in too, but the link lost them, not a switch.
     inbound = int(ports["in_discards"].sum()) - int(ports["corrupted"].sum())
     # A host's loopback is none of the ports. Runs of earlier versions have no column for it.
-    loopback = scan(folder, "hosts").collect().get_column("drops_loopback", default=pl.Series([0]))
+    loopback = hosts.get_column("drops_loopback", default=pl.Series([0]))
     return {
         "drops": int(ports["out_discards"].sum()) + inbound + int(loopback.sum()),
         "in_discards": inbound,
