@@ -53,7 +53,7 @@ def _unquoted(text: str) -> Scalar:
     return text
 
 
-class _Dumper(yaml.SafeDumper):
+class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
     """Quotes what would be read as a number, a word or the end of a line: PyYAML's own goes by YAML 1.1."""
 
 
