@@ -157,6 +157,7 @@ def _work(connection: Connection) -> None:
 
     settled = False
     while True:
+        forget_memory()  # while the next run is on its way
         try:
             run, place = connection.recv()
         except EOFError:
@@ -176,8 +177,6 @@ def tell_nobody(_: int, __: Mapping[str, Any]) -> None:
 
 def run_one(run: CellRun, place: Path, tell: Watch) -> Ended:
     """Runs in this process, and says what it took; under the number 0."""
-    if not run.work.brief:
-        _forget_memory()
     error = ""
     before = _cpu_s()
     wall_s = 0.0
@@ -193,7 +192,7 @@ def _cpu_s() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _forget_memory() -> None:
+def forget_memory() -> None:
     """What earlier runs had is given back, and their greatest memory forgotten: proc_pid_clear_refs(5)."""
     gc.collect()
     if sys.platform == "linux":

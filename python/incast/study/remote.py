@@ -10,7 +10,7 @@ from incast.live import tasks
 from incast.live.cluster import Cluster
 from incast.runs_on_cluster import check_clocks
 from incast.study.cells import CellRun
-from incast.study.processes import Ended, run_brief, run_one, tell_nobody
+from incast.study.processes import Ended, forget_memory, run_brief, run_one, tell_nobody
 from incast.study.work import Simulation
 
 
@@ -26,4 +26,5 @@ def run(runs: Sequence[CellRun], out: Path, cluster: Cluster) -> Generator[Ended
 
 
 def _run(run: CellRun, place: Path) -> Ended:
+    forget_memory()
     return run_one(run, place, tell_nobody)
