@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from types import NoneType, UnionType
-from typing import Annotated, Any, TypeAlias, Union, get_args, get_origin
+from typing import Annotated, Any, Self, TypeAlias, Union, get_args, get_origin
 
 from pydantic import (
     BaseModel,
@@ -46,6 +46,10 @@ class Model(BaseModel):
         validate_by_name=True,
         validate_by_alias=True,
     )
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        """Itself, as nothing changes it: pydantic copies what is a default for each value that has it."""
+        return self
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
