@@ -127,9 +127,10 @@ def is_empty(folder: Path) -> bool:
 
 def clear(folder: Path) -> None:
     """Removes what a result consists of, and nothing else; the marker stays."""
-    for name in FILES:
+    there = {path.name for path in folder.iterdir()}
+    for name in there.intersection(FILES):
         (folder / name).unlink(missing_ok=True)
-    for name in SUBFOLDERS:
+    for name in there.intersection(SUBFOLDERS):
         for part in (*folder.glob(f"{name}/part-*.parquet"), *folder.glob(f"{name}/*.pcapng")):
             part.unlink()
         _remove_if_empty(folder / name)
