@@ -75,18 +75,24 @@ def row(number: int, peer: Figures) -> str:
     return f"| {key(number).replace('/', ', ')} | {' | '.join(cells)} |"
 
 
+def kept() -> dict[str, Figures]:
+    """Linux's figures, by pair."""
+    found: dict[str, Figures] = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    return found
+
+
 def times(names: list[str], *, kept_only: bool) -> None:
     """Runs both, and prints the table of times."""
     print("| setting | p50 µs | mean µs | p99 µs | Gb/s | drops | marks | retransmits | timeouts |")
     print("|---|--:|--:|--:|--:|--:|--:|--:|--:|")
-    kept: dict[str, Figures] = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    known = kept()
     wanted = [n for n, (setting, _) in enumerate(linux_matrix.PAIRS) if not names or setting.name in names]
     with ThreadPoolExecutor(2) as pool:
-        peers = (kept[key(number)] for number in wanted) if kept_only else pool.map(linux, wanted)
+        peers = (known[key(number)] for number in wanted) if kept_only else pool.map(linux, wanted)
         for number, found in zip(wanted, peers, strict=True):
-            kept[key(number)] = found
+            known[key(number)] = found
             print(row(number, found), flush=True)
-    KEPT.write_text(json.dumps(kept, indent=1) + "\n")
+    KEPT.write_text(json.dumps(known, indent=1) + "\n")
 
 
 def main(asked: list[str]) -> None:
