@@ -26,6 +26,8 @@ from testkit import ours
 KEPT = Path(__file__).with_name("linux.json")
 #: How far ours may be from Linux's, as a part of Linux's.
 TOLERANCE = {"fct_p50_us": 0.05, "fct_mean_us": 0.05, "fct_p99_us": 0.1}
+#: How far these may be, as a part of Linux's.
+COUNTS = dict.fromkeys(("goodput_gbps", "retransmits", "timeouts"), 0.05)
 Figures = dict[str, float]
 
 
@@ -62,12 +64,19 @@ def distance(mine: float, peer: float) -> float:
     return (mine - peer) / peer
 
 
+def beyond_counts(mine: Figures, peer: Figures) -> set[str]:
+    """Goodput, retransmissions and timeouts that are further from Linux's than allowed."""
+    return {name for name, part in COUNTS.items() if abs(mine[name] - peer[name]) > part * peer[name]}
+
+
 def row(number: int, peer: Figures) -> str:
     """Ours and Linux's: times with the difference, bold where that is more than the tolerance."""
     mine, cells = measure(number, emulated=False), []
+    far = beyond_counts(mine, peer)
     for name, value in mine.items():
         if name not in TOLERANCE:
-            cells.append(f"{value:.3g} / {peer[name]:.3g}")
+            text = f"{value:.3g} / {peer[name]:.3g}"
+            cells.append(f"**{text}**" if name in far else text)
             continue
         apart = distance(value, peer[name])
         text = f"{value:.4g} ({apart:+.1%})".replace("-", "−")
@@ -75,18 +84,24 @@ def row(number: int, peer: Figures) -> str:
     return f"| {key(number).replace('/', ', ')} | {' | '.join(cells)} |"
 
 
+def kept() -> dict[str, Figures]:
+    """Linux's figures, by pair."""
+    found: dict[str, Figures] = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    return found
+
+
 def times(names: list[str], *, kept_only: bool) -> None:
     """Runs both, and prints the table of times."""
     print("| setting | p50 µs | mean µs | p99 µs | Gb/s | drops | marks | retransmits | timeouts |")
     print("|---|--:|--:|--:|--:|--:|--:|--:|--:|")
-    kept: dict[str, Figures] = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    known = kept()
     wanted = [n for n, (setting, _) in enumerate(linux_matrix.PAIRS) if not names or setting.name in names]
     with ThreadPoolExecutor(2) as pool:
-        peers = (kept[key(number)] for number in wanted) if kept_only else pool.map(linux, wanted)
+        peers = (known[key(number)] for number in wanted) if kept_only else pool.map(linux, wanted)
         for number, found in zip(wanted, peers, strict=True):
-            kept[key(number)] = found
+            known[key(number)] = found
             print(row(number, found), flush=True)
-    KEPT.write_text(json.dumps(kept, indent=1) + "\n")
+    KEPT.write_text(json.dumps(known, indent=1) + "\n")
 
 
 def main(asked: list[str]) -> None:
