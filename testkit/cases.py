@@ -47,6 +47,7 @@ class Host:
     quick_acks: int = 0
     prr: bool = False
     probe_slack: int = 0
+    max_ack_delay: int | None = None
     ack_train: bool = False
     htcp_rtt_scaling: bool = False
     cubic_linux_growth: bool = False
@@ -236,6 +237,7 @@ def host_rule(host: Host) -> dict[str, Any]:
             "limited_transmit": True,
             "prr": host.prr,
             "probe_slack": host.probe_slack,
+            "max_ack_delay": host.max_ack_delay,
             "fast_retransmit": 3,
             "clock_tick": 0,
             "timestamps": host.timestamps,

@@ -32,15 +32,6 @@ def unchanged(_: Scenario) -> None:
     """Leaves the hosts as they are in the table of times."""
 
 
-def patient_probes(scenario: Scenario) -> None:
-    """Lets the probe of a single segment wait for the minimum timeout, as Linux's does.
-
-    Ours waits for its own host's `delayed_ack`, which has no other effect on a host that only sends.
-    """
-    for rule in of_senders(scenario):
-        rule["config"]["tcp"]["delayed_ack"] = rule["config"]["tcp"]["rto_min"]["fixed"]
-
-
 def syns_together(scenario: Scenario) -> None:
     """Lets all hosts send a lost SYN again at the same moment."""
     starts = {flow["from"]: flow["at"] for flow in scenario["jobs"][0]["work"]["flows"]}
@@ -87,15 +78,6 @@ def times(setting: str, controls: str, names: str) -> Figures:
 
 
 CAUSES = (
-    Cause(
-        "probes of a single segment",
-        patient_probes,
-        (
-            *times("loss-1%", "reno cubic", "mean p99"),
-            *times("loss-1%", "htcp", "mean"),
-            *times("incast-16-ecn", "reno", "p99"),
-        ),
-    ),
     Cause("lost SYNs", syns_together, times("incast-64-short", "reno cubic htcp bbr", "mean p99")),
     Cause(
         "hosts made equal",

@@ -58,6 +58,7 @@ class Setting:
         # Linux has HyStart in CUBIC alone.
         own = {"hystart": control == "cubic", **self.host}
         host = dataclasses.replace(LINUX, congestion=control, emulated=emulated, **own)
+        host = dataclasses.replace(host, max_ack_delay=host.rto_min)
         return cases.scenario(
             f"{self.name}-{control}-{seed}",
             cases.spread(self.topology, rng),

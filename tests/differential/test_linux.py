@@ -23,7 +23,6 @@ WINDOWS = linux_windows.kept()
 BBR = "BBR"
 FEW = "Few long waits"
 MEDIAN = "Medians between two groups"
-PROBES = "Probes of a single segment"
 NO_RACK = "CUBIC without RACK"
 COUNTS = "Counts where times agree"
 UNEQUAL = "Unequal round trips"
@@ -42,7 +41,6 @@ KNOWN = {
     ("incast-16/bbr", "fct_p50_us"): BBR,
     ("incast-16/bbr", "fct_mean_us"): BBR,
     ("incast-16/bbr", "fct_p99_us"): BBR,
-    ("incast-16-ecn/reno", "fct_p99_us"): PROBES,
     ("incast-16-ecn/cubic", "fct_p50_us"): MEDIAN,
     ("incast-16-no-rack/reno", "fct_mean_us"): FEW,
     ("incast-16-no-rack/cubic", "fct_p50_us"): NO_RACK,
@@ -60,6 +58,7 @@ KNOWN = {
     ("incast-64/cubic", "fct_mean_us"): FEW,
     ("incast-64/htcp", "fct_mean_us"): FEW,
     ("incast-64/bbr", "fct_p50_us"): BBR,
+    ("incast-64/bbr", "fct_mean_us"): BBR,
     ("incast-64-short/reno", "fct_p50_us"): MEDIAN,
     ("incast-64-short/reno", "fct_mean_us"): SYNS,
     ("incast-64-short/reno", "fct_p99_us"): SYNS,
@@ -92,14 +91,9 @@ KNOWN = {
     ("rtt-1-4/bbr", "fct_p50_us"): BBR,
     ("rtt-1-4/bbr", "fct_mean_us"): BBR,
     ("rtt-1-4/bbr", "fct_p99_us"): BBR,
-    ("loss-1%/reno", "fct_mean_us"): PROBES,
-    ("loss-1%/reno", "fct_p99_us"): PROBES,
-    ("loss-1%/cubic", "fct_mean_us"): PROBES,
-    ("loss-1%/cubic", "fct_p99_us"): PROBES,
     ("loss-1%/dctcp", "fct_p50_us"): MEDIAN,
     ("loss-1%/dctcp", "fct_mean_us"): FEW,
     ("loss-1%/dctcp", "fct_p99_us"): FEW,
-    ("loss-1%/htcp", "fct_mean_us"): PROBES,
     ("loss-1%/bbr", "fct_mean_us"): FEW,
     ("loss-1%/bbr", "fct_p99_us"): FEW,
 }
@@ -110,8 +104,11 @@ KNOWN_COUNTS = {
     "one-flow-64/bbr": BBR,
     "one-flow-64-no-hystart/cubic": COUNTS,
     "incast-2/cubic": COUNTS,
+    "incast-16-ecn/reno": COUNTS,
     "incast-16-rto-200ms/reno": COUNTS,
     "incast-64/dctcp": COUNTS,
+    "loss-1%/cubic": COUNTS,
+    "loss-1%/htcp": COUNTS,
 }
 
 #: The same for windows.

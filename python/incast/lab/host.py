@@ -60,6 +60,9 @@ class Tcp(Model):
     """Tail loss probe (RFC 8985); needs rack. Without a value: as rack."""
     probe_slack: Time = "2ms"
     """A tail loss probe waits so much longer than the two round trips of RFC 8985; the RFC itself has 0s."""
+    max_ack_delay: Time | None = None
+    """A tail loss probe of a single segment waits so much longer, as its acknowledgement may be delayed
+    (RFC 8985, 7.2). Without a value: as delayed_ack. Linux has its rto_min here."""
     limited_transmit: bool = True
     """Limited transmit (RFC 3042)."""
     prr: bool | None = None

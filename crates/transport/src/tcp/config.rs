@@ -65,6 +65,11 @@ pub struct Config {
     /// A tail loss probe waits so much longer than RFC 8985 says; Linux: 2 ms (`TCP_TIMEOUT_MIN_US`).
     #[serde(default)]
     pub probe_slack: Time,
+    /// How long a receiver may delay an acknowledgement, as the sender takes it: a tail loss probe of a
+    /// single segment waits so much longer (RFC 8985, 7.2). Without a value: `delayed_ack`. Linux: its least
+    /// retransmission timeout (`tcp_schedule_loss_probe`).
+    #[serde(default)]
+    pub max_ack_delay: Option<Time>,
     /// Limited transmit (RFC 3042).
     pub limited_transmit: bool,
     /// Proportional rate reduction (RFC 6937), as in Linux; has effect with SACK only.
@@ -195,6 +200,7 @@ impl Default for Config {
             rack: true,
             tail_loss_probe: true,
             probe_slack: Time::ZERO,
+            max_ack_delay: None,
             limited_transmit: true,
             prr: false,
             fast_retransmit: Some(3),

@@ -131,7 +131,7 @@ impl Connection {
         }
         let mut at = now.saturating_add(self.rtt.two_srtt()).saturating_add(self.config.probe_slack);
         if self.board.len() == 1 && self.rtt.has_sample() {
-            at = at.saturating_add(self.config.delayed_ack);
+            at = at.saturating_add(self.config.max_ack_delay.unwrap_or(self.config.delayed_ack));
         }
         // No later than the retransmission timeout, which then does the work.
         self.probe_at = if at < self.retransmit_at { at } else { Time::MAX };

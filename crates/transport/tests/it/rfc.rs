@@ -449,6 +449,27 @@ fn linux_a_probe_may_wait_longer_than_two_round_trips() {
 }
 
 #[test]
+fn rfc8985_7_2_a_probe_of_a_single_segment_waits_for_a_delayed_acknowledgement() {
+    let mut waited = Vec::new();
+    for max_ack_delay in [None, Some(Time::from_ms(12))] {
+        let probing = Config {
+            rack: true,
+            tail_loss_probe: true,
+            ack_every: 1,
+            delayed_ack: Time::from_ms(5),
+            max_ack_delay,
+            ..config()
+        };
+        let mut bench = Bench::new(&probing, &probing, [App::sending(10_000), draining()])
+            .path(slow())
+            .rule(dropping(vec![10]));
+        assert!(bench.run(Time::from_secs(10)));
+        waited.push(bench.log.iter().find(|p| p.transmit.is_retransmission()).expect("a probe").at);
+    }
+    assert_eq!(waited[1] - waited[0], Time::from_ms(7));
+}
+
+#[test]
 fn rfc8985_6_2_a_retransmission_that_arrives_tells_of_one_that_was_lost_before_it() {
     for timestamps in [false, true] {
         let rack = Config { rack: true, tail_loss_probe: true, timestamps, ..config() };

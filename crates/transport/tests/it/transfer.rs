@@ -41,7 +41,7 @@ prop_compose! {
             congestion, ecn, sack, rack, tail_loss_probe, limited_transmit, timestamps, hystart, mss,
             // Each is for one congestion control only.
             cubic_linux_growth: htcp_rtt_scaling,
-            ack_train, prr, probe_slack: Time::from_us(tick / 2), quick_acks, initial_window, ack_every, receive_buffer, receive_buffer_max: receive_buffer * grows, send_buffer,
+            ack_train, prr, probe_slack: Time::from_us(tick / 2), max_ack_delay: prr.then(|| Time::from_us(tick)), quick_acks, initial_window, ack_every, receive_buffer, receive_buffer_max: receive_buffer * grows, send_buffer,
             rto_min: Time::from_ms(2).into(), rto_max: Time::from_ms(100).into(),
             rto_initial: Time::from_ms(10).into(),
             delayed_ack: Time::from_us(500), dctcp_shift: 4, ecn_fallback, htcp_rtt_scaling, fast_retransmit,
