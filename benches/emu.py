@@ -31,6 +31,7 @@ ROOT = Path(__file__).resolve().parents[1]
 COMMAND = "python -m benches.emu"
 RUNS = 3
 HOSTS = 64
+OUT = "out"
 BULK = """
 name: bulk
 topology: {{kind: single-switch, hosts: {hosts}, host_link: {{rate: {rate}, delay: 10us}}}}
@@ -89,8 +90,10 @@ def main() -> None:
     print(f"load {os.getloadavg()[0]:.1f} at the beginning, {os.cpu_count()} processors, {RUNS} runs of each")
     (ROOT / "bench").mkdir(exist_ok=True)
     with (ROOT / "bench" / "results.jsonl").open("a") as results, tempfile.TemporaryDirectory() as place:
-        for row in rows(Path(place)):
-            print(text(row))
+        for measured in rows(Path(place)):
+            summary = json.loads((Path(place) / OUT / "summary.json").read_text())
+            row = {**measured, "linux": summary["linux"]}
+            print(text(row), row["linux"])
             results.write(json.dumps(row) + "\n")
 
 
@@ -128,7 +131,7 @@ def bulk(clients: list[int], *, rate: str, moderation: str = "0s", more: str = "
 
 def run(place: Path, scenario: str, *, memory: bool = False) -> Ran:
     """Runs a scenario; processor time is of all that it starts."""
-    path, out = place / "scenario.yaml", place / "out"
+    path, out = place / "scenario.yaml", place / OUT
     path.write_text(scenario)
     command = [sys.executable, "-m", "incast", "run", str(path), "--out", str(out), "--force", "--no-report"]
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()

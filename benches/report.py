@@ -45,7 +45,11 @@ HEAD = """# Benchmarks
   second table it is the cost relative to 128 hosts.
 """
 
-TITLES = {"ns-3": "Compared with ns-3", "scaling": "From 128 to 8192 hosts"}
+TITLES = {
+    "ns-3": "Compared with ns-3",
+    "scaling": "From 128 to 8192 hosts",
+    "threads": "Two threads",
+}
 
 LIMITS = """## Missed targets and their causes
 
@@ -74,8 +78,8 @@ Counted by callgrind and `perf` on the version of 2026-11-22.
   large arenas, give 3 to 19 % more.
 """
 
-WALKS = """## Random walks
-
+WALKS_TITLE = "## Random walks\n"
+WALKS = f"""{WALKS_TITLE}
 The table has steps per second of processor time on one thread, compared with libraries for walks
 (`benches/walk/requirements.txt`). These always write paths, so they are compared with our rows that do so
 too. `sbm` is the graph of Takizawa's experiments, three blocks of 100 nodes; `rmat` has 47 million arcs, more
@@ -130,9 +134,13 @@ other work, and vary with it.
 """
 
 
-def table(rows: list[dict[str, Any]]) -> str:
-    """A Markdown table."""
-    lines = ["| case | metric | ours | peer | ratio | target |", "|---|---|--:|--:|--:|---|"]
+def table(rows: list[dict[str, Any]], *, linux: bool = False) -> str:
+    """A Markdown table; with the kernel that hosts had if `linux`."""
+    kernel = (" Linux |", "---|") if linux else ("", "")
+    lines = [
+        f"| case | metric |{kernel[0]} ours | peer | ratio | target |",
+        f"|---|---|{kernel[1]}--:|--:|--:|---|",
+    ]
     for row in rows:
         target = (
             ""
@@ -145,6 +153,7 @@ def table(rows: list[dict[str, Any]]) -> str:
         cells = [
             row["case"],
             row["metric"],
+            *([row["linux"]] if linux else []),
             number(row["ours"]) + unit,
             optional(row["peer"]) + name,
             optional(row["ratio"]),
@@ -215,10 +224,24 @@ The table gives what Linux hosts on the modelled network cost ([how to](how-to/e
 guests and the tables; only the figures of real time are those of the worst run. A frame is a packet that a
 host has put on its link, acknowledgements among them. *20 µs* is the moderation of interrupts.
 
-Time and processor time are **missed**, and depend on the machine: an earlier one took 104 and 20 µs a frame
-at 1 and 10 Gb/s where this one takes 204 and 29. Half of the time goes to switching between the processes of
-guests and the calendar: without moderation a frame takes eight messages between them. In real time the
-network has one of the two processors, and the programs the other.
+The kernel decides what it costs. Up to 6.15 Linux traces its programs there by ptrace: a system call takes
+four calls and two switches, and programs stop four times for each frame. From 6.16 on it uses seccomp
+instead. Turns between guests and the calendar take most of the rest, 1.5 for each frame. In real time hosts
+are parts of this machine and have its kernel. There the network has one of the two processors, and the
+programs the other. Processor time depends on the machine: the same version took 43 to 65 µs a frame at 1 Gb/s
+with 7.3 on several of them.
+
+"""
+START_TITLE = "## Starting, and studies\n"
+START = f"""{START_TITLE}
+What a run costs beyond its packets (`python -m benches.start`): the whole command, without its report. And a
+study of a thousand small cells (`python -m benches.study`), of which a process runs one after the other.
+
+- **Memory of two hosts** is **missed**: Python, the checks and Polars alone have 75 MB. Polars computes the
+  figures of all runs, and most of what it takes are pages of its library.
+- **Idle processors** are **missed**: half of the time of such a cell is Polars' reading of its tables, which
+  it hands from thread to thread, and a processor that is woken takes a while. More runs at a time than there
+  are processors fill the gaps, for hardly less time.
 
 """
 
@@ -230,14 +253,42 @@ def measured(bench: str) -> list[dict[str, Any]]:
     for line in file.read_text().splitlines() if file.exists() else []:
         row = json.loads(line)
         if row["bench"].startswith(bench):
-            last[row["case"], row["metric"], row["peer_name"]] = row
+            last[row["case"], row["metric"], row["peer_name"], row.get("linux")] = row
     return list(last.values())
 
 
 def of_emulated(document: str) -> str:
     """The document with what `benches.emu` has measured."""
     before, _, _ = document.partition(EMULATED_TITLE)
-    return f"{before.rstrip()}\n\n{EMULATED}{table(measured('emu'))}"
+    return f"{before.rstrip()}\n\n{EMULATED}{table(measured('emu'), linux=True)}\n"
+
+
+def of_start(document: str) -> str:
+    """The document with what `benches.start` and `benches.study` have measured."""
+    before, title, behind = document.partition(WALKS_TITLE)
+    before, _, _ = before.partition(START_TITLE)
+    return f"{before.rstrip()}\n\n{start()}\n\n{title}{behind}"
+
+
+def start() -> str:
+    """The section of starting and of studies."""
+    rows = [*measured("start"), *measured("study")]
+    return f"{START}{miners.when(rows)}{table(rows)}"
+
+
+def of_simulator(document: str) -> str:
+    """The document with the run `latest` of `benches.run`."""
+    _, title, behind = document.partition(START_TITLE)
+    return f"{simulator('latest')}\n{title}{behind}"
+
+
+def simulator(name: str) -> str:
+    """The document's head, and what `benches.run` has measured under this name."""
+    run = json.loads((BENCH / f"{name}.json").read_text())
+    parts = [HEAD.format(**run, **run["machine"])]
+    for bench, rows in itertools.groupby(run["rows"], key=lambda row: str(row["bench"])):
+        parts.append(f"## {TITLES[bench]}\n\n{table(list(rows))}\n")
+    return "\n".join([*parts, LIMITS])
 
 
 def of_mining(document: str) -> str:
@@ -253,7 +304,13 @@ def of_view(document: str) -> str:
     return f"{before.rstrip()}\n\n{VIEW}{table(measured('view page'))}\n\n{title}{behind}"
 
 
-SECTIONS = {"emu": of_emulated, "mine": of_mining, "view": of_view}
+SECTIONS = {
+    "emu": of_emulated,
+    "mine": of_mining,
+    "simulator": of_simulator,
+    "start": of_start,
+    "view": of_view,
+}
 
 
 def main() -> None:
@@ -261,11 +318,9 @@ def main() -> None:
     if section := SECTIONS.get(sys.argv[1]):
         DOCUMENT.write_text(section(DOCUMENT.read_text()))
         return
-    run = json.loads((BENCH / f"{sys.argv[1]}.json").read_text())
-    parts = [HEAD.format(**run, **run["machine"])]
-    for bench, rows in itertools.groupby(run["rows"], key=lambda row: str(row["bench"])):
-        parts.append(f"## {TITLES[bench]}\n\n{table(list(rows))}\n")
-    parts.append(LIMITS)
+    parts = [simulator(sys.argv[1])]
+    if measured("start"):
+        parts.append(f"{start()}\n")
     if walked := measured("walk"):
         parts.append(f"{WALKS}{table(walked)}\n")
     if sent := broadcasts.section(measured("broadcast")):
@@ -279,7 +334,7 @@ def main() -> None:
     if viewed := measured("view page"):
         parts.append(f"{VIEW}{table(viewed)}\n")
     if emulated := measured("emu"):
-        parts.append(f"{EMULATED}{table(emulated)}")
+        parts.append(f"{EMULATED}{table(emulated, linux=True)}\n")
     DOCUMENT.write_text("\n".join(parts))
 
 

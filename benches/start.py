@@ -6,7 +6,6 @@ start-up included.
 
 from __future__ import annotations
 
-import json
 import random
 import statistics
 import sys
@@ -19,8 +18,8 @@ from typing import Any
 import yaml
 
 from benches import measure
-from benches.mine.rows import Row, record, text
-from benches.run import BENCH, REPETITIONS, megabytes
+from benches.mine.rows import Row, keep, record
+from benches.run import REPETITIONS, megabytes
 
 COMMAND = "python -m benches.start"
 FAST = {"rate": "100Gbps"}
@@ -100,11 +99,7 @@ def rows() -> Iterator[Row]:
 
 def main() -> None:
     """Measures, prints, and adds to bench/results.jsonl."""
-    BENCH.mkdir(exist_ok=True)
-    with (BENCH / "results.jsonl").open("a") as results:
-        for row in rows():
-            print(text(row), flush=True)
-            results.write(json.dumps({**row, "command": COMMAND}) + "\n")
+    keep(rows(), COMMAND)
 
 
 if __name__ == "__main__":

@@ -1,24 +1,27 @@
-"""How much a study costs beyond its runs, and whether it keeps all cores busy: `python -m benches.study`.
+"""How much a study costs beyond its runs, and how busy it keeps all processors: `python -m benches.study`.
 
 A thousand small cells: an incast of two hosts, with a thousand sizes. A run's own time is the core's: reading
-the scenario, starting a process, tables and notes are on top.
+the scenario, starting a process, tables and notes are on top. With one run at a time for each processor, and
+with two.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import yaml
 from testkit.study import NO_TESTS
 
+from benches.mine.rows import Row, keep, record
 from incast.study import load as read
 from incast.study.run import run_study, seeds_of
 
+COMMAND = "python -m benches.study"
 CELLS = 1_000
 BASE: dict[str, Any] = {
     "name": "small",
@@ -43,27 +46,31 @@ def study(folder: Path) -> Path:
     return folder
 
 
-def main() -> None:
-    """Prints a line of JSON."""
+def rows() -> Iterator[Row]:
+    """What it takes with so many runs at a time."""
     cores = os.cpu_count() or 1
-    with tempfile.TemporaryDirectory() as folder:
-        found = read(study(Path(folder) / "study"))
-        began, used = time.perf_counter(), sum(os.times()[:4])
-        done = run_study(
-            found, Path(folder) / "out", cells=found.cells, seeds=seeds_of(found, None), jobs=cores
-        )
-        wall, cpu = time.perf_counter() - began, sum(os.times()[:4]) - used
-    own = sum(each.cost.wall_s for each in done)
-    print(
-        json.dumps(
-            {
-                "cells": len(done),
-                "wall_s": round(wall, 2),
-                "busy": round(cpu / wall / cores, 3),
-                "beyond_the_run_ms": round((wall * cores - own) / len(done) * 1000, 2),
-            }
-        )
-    )
+    for jobs in (cores, 2 * cores):
+        with tempfile.TemporaryDirectory() as folder:
+            found = read(study(Path(folder) / "study"))
+            began, used = time.perf_counter(), sum(os.times()[:4])
+            done = run_study(
+                found, Path(folder) / "out", cells=found.cells, seeds=seeds_of(found, None), jobs=jobs
+            )
+            wall, cpu = time.perf_counter() - began, sum(os.times()[:4]) - used
+        own = sum(each.cost.wall_s for each in done) * cores / jobs
+        case = f"{CELLS:,} small cells, {jobs} at a time"
+        targets = (0.05, 20) if jobs == cores else (None, None)
+        for metric, unit, value, target in (
+            ("time", "s", wall, None),
+            ("idle part of the processors", "1", 1 - cpu / wall / cores, targets[0]),
+            ("beyond the run, per cell", "ms", (wall * cores - own) / len(done) * 1000, targets[1]),
+        ):
+            yield record(case, metric, unit, value, (None, None), target, "study")
+
+
+def main() -> None:
+    """Measures, prints, and adds to bench/results.jsonl."""
+    keep(rows(), COMMAND)
 
 
 if __name__ == "__main__":

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import json
+from collections.abc import Iterable
 
-from benches.run import machine
+from benches.run import BENCH, machine
 
 COMMAND = "python -m benches.mine"
 Row = dict[str, object]
@@ -43,3 +45,12 @@ def text(row: Row) -> str:
     peer = "" if row["peer"] is None else f"{row['peer_name']} {row['peer']:.3g} (x {row['ratio']:.3g})"
     verdict = "" if row["met"] is None else f"target {row['target']:.3g}: {'met' if row['met'] else 'MISSED'}"
     return f"{row['case']:34} {row['metric']:28} {row['ours']:>8.3g} {row['unit']:3} {peer:34} {verdict}"
+
+
+def keep(rows: Iterable[Row], command: str) -> None:
+    """Prints the rows as they come, and adds them to bench/results.jsonl."""
+    BENCH.mkdir(exist_ok=True)
+    with (BENCH / "results.jsonl").open("a") as results:
+        for row in rows:
+            print(text(row), flush=True)
+            results.write(json.dumps({**row, "command": command}) + "\n")
