@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -94,6 +95,41 @@ def test_problems_as_json(tmp_path: Path) -> None:
 )
 def test_wrong_usage_ends_with_2(arguments: list[str]) -> None:
     assert call(*arguments).exit_code == Exit.USAGE
+
+
+@pytest.mark.parametrize(
+    ("said", "wrong"),
+    [
+        ("5s", ""),
+        ("0.5min", ""),
+        ("5", ""),
+        ("5x", '"x" is not a unit of time: allowed are ps, ns, us'),
+        ("nan", '"nan" is not a time: expected a number that is not negative and a unit, like 10us'),
+        ("1ms", "1ms: "),
+        ("25h", "25h: "),
+    ],
+)
+@pytest.mark.parametrize(
+    ("command", "allowed"),
+    [
+        (["broadcast", "measure", "--to", "hosts", "--patience"], "1s to 24h"),
+        (["broadcast", "send", "file", "--to", "hosts", "--patience"], "1s to 24h"),
+        (["farmem", "allocate", "none.yaml", "--seconds"], "0.1s to 24h"),
+    ],
+)
+def test_how_long_a_command_may_take_is_a_time(
+    command: list[str], allowed: str, said: str, wrong: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A bare number is of seconds, as it always was."""
+    monkeypatch.chdir(tmp_path)
+    found = call(*command, said)
+    assert found.exit_code == Exit.USAGE  # There are neither hosts nor a problem.
+    if not wrong:
+        assert command[-1] not in found.stderr
+        assert re.search("hosts|none.yaml", found.stderr)
+    else:
+        assert f"error: {command[-1]}: {wrong}" in found.stderr
+        assert not wrong.startswith(said) or f"{allowed} is allowed" in found.stderr
 
 
 def test_a_run_ends_with_its_tables(tmp_path: Path) -> None:

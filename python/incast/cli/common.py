@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
@@ -11,8 +12,9 @@ import typer
 
 from incast import table_files
 from incast.cli.exits import Exit
-from incast.errors import IncastError, OutputError, RunError
+from incast.errors import IncastError, OutputError, Problem, RunError, ScenarioError
 from incast.folder import numbered
+from incast.quantity import parse_time
 
 if TYPE_CHECKING:
     from incast.live.cluster import Cluster
@@ -65,6 +67,21 @@ def on_cluster(address: str | None) -> AbstractContextManager[Cluster | None]:
 def option(panel: str, help_: str, *flags: str, metavar: str | None = None) -> Any:
     """An option that the help lists under `panel`."""
     return typer.Option(*flags, metavar=metavar, help=help_, rich_help_panel=panel)
+
+
+_BARE = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
+
+
+def in_seconds(said: str, option: str, least: str, most: str) -> float:
+    """The seconds that an option says as a time; a bare number, which they once were, is of seconds."""
+    problem = f"{said}: {least} to {most} is allowed"
+    try:
+        found = parse_time(f"{said}s" if _BARE.fullmatch(said) else said)
+    except ValueError as error:
+        found, problem = 0, str(error)
+    if not parse_time(least) <= found <= parse_time(most):
+        raise ScenarioError([Problem(problem, file=option)])
+    return found / 1e12
 
 
 @contextmanager

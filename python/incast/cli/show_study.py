@@ -29,9 +29,11 @@ _COLOURS = {
     Verdict.UNDECIDED: "yellow",
     Verdict.UNTESTED: "dim",
 }
-
-
 _NAME_MAX = 32
+_PLACE_MAX = 16
+_TEXT_MIN = 40
+"""What the document says has this width at least, so that a sentence takes few lines."""
+_SAID = "what the document says"
 
 
 def listed(studies: Path, name: str | None) -> list[Path]:
@@ -149,20 +151,40 @@ def residuals(study: Study, best: Trial) -> Table:
 def claims(name: str, findings: Sequence[Finding], study: Study | None = None) -> Table:
     """One row a claim; without a study where it judged itself."""
     table = _table(escape(name), "claim")
-    for head in ("place", "what the document says", "published", "ours", "verdict"):
+    longest = max((len(finding.claim.text) for finding in findings), default=0)
+    for head in ("place", _SAID, "published", "ours", "verdict"):
+        least = min(longest, _TEXT_MIN) if head == _SAID else None
+        table.add_column(head, overflow="fold", min_width=least)
+    for finding in findings:
+        claim = finding.claim
+        published, ours = _compared(finding, study)
+        shown = (claim.id, claim.place, claim.text, published, ours)
+        table.add_row(*map(escape, shown), _verdict(finding))
+    return table if show.keeps_words(table) else _narrow_claims(name, findings, study)
+
+
+def _narrow_claims(name: str, findings: Sequence[Finding], study: Study | None) -> Table:
+    """The same where columns would break words: figures are below what the document says."""
+    table = _table(escape(name), "claim")
+    table.columns[0].max_width = _PLACE_MAX
+    for head in (_SAID, "verdict"):
         table.add_column(head, overflow="fold")
     for finding in findings:
         claim = finding.claim
-        colour = _COLOURS[finding.verdict]
-        table.add_row(
-            escape(claim.id),
-            escape(claim.place),
-            escape(claim.text),
-            escape(words.published(study, finding)),
-            escape(words.ours(study, finding) or words.reason(finding)),
-            f"[{colour}]{finding.verdict}[/]{words.coverage(finding)}",
-        )
+        figures = zip(("published", "ours"), _compared(finding, study), strict=True)
+        lines = [claim.text, *(f"{head}: {figure}" for head, figure in figures if figure)]
+        verdict = _verdict(finding).replace(" (", "\n(")
+        table.add_row(escape(f"{claim.id}\n{claim.place}"), escape("\n".join(lines)), verdict)
     return table
+
+
+def _compared(finding: Finding, study: Study | None) -> tuple[str, str]:
+    """The published figure, and ours or why there is none."""
+    return words.published(study, finding), words.ours(study, finding) or words.reason(finding)
+
+
+def _verdict(finding: Finding) -> str:
+    return f"[{_COLOURS[finding.verdict]}]{finding.verdict}[/]{words.coverage(finding)}"
 
 
 def tally(findings: Sequence[Finding]) -> str:
