@@ -145,6 +145,20 @@ def test_reproduce_shows_every_claim(place: Path) -> None:
     assert [each["verdict"] for each in listed[0]["claims"]] == ["holds", "does not hold", "not tested"]
 
 
+def test_claims_can_be_read_at_80_columns(place: Path) -> None:
+    """Figures are below what the document says: six columns would leave a few characters for each."""
+    where = ("reproduce", "--studies", str(place / "studies"), "--results", str(place / "results"))
+    found = {width: CliRunner(env={"COLUMNS": width}).invoke(app, where).output for width in ("200", "80")}
+    wide, narrow = ([" ".join(line.split()) for line in each.splitlines()] for each in found.values())
+    assert "claim place what the document says published ours verdict" in wide
+    start = narrow.index("claim what the document says verdict")
+    assert narrow[start + 2 : start + 4] == [
+        "S1 Deep buffers drop less. holds",
+        "page 1 ours: deep/one: 0 / 50; deep/two: 0 / 100 (2 of 2)",
+    ]
+    assert "published: deep/two: 600 µs / 300 µs" in narrow
+
+
 def test_reproduce_before_anything_was_run(tmp_path: Path) -> None:
     written(tmp_path / "studies" / "small")
     found = call("reproduce", "--studies", tmp_path / "studies", "--results", tmp_path / "results")

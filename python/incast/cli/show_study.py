@@ -150,17 +150,23 @@ def residuals(study: Study, best: Trial) -> Table:
 
 def claims(name: str, findings: Sequence[Finding], study: Study | None = None) -> Table:
     """One row a claim; without a study where it judged itself."""
+    if not show.keeps_words(_wide_claims(name, findings, study, _TEXT_MIN)):
+        return _narrow_claims(name, findings, study)
+    return _wide_claims(name, findings, study)
+
+
+def _wide_claims(
+    name: str, findings: Sequence[Finding], study: Study | None, least: int | None = None
+) -> Table:
+    """A column for each of its parts; `least` is the width of what the document says."""
     table = _table(escape(name), "claim")
-    longest = max((len(finding.claim.text) for finding in findings), default=0)
     for head in ("place", _SAID, "published", "ours", "verdict"):
-        least = min(longest, _TEXT_MIN) if head == _SAID else None
-        table.add_column(head, overflow="fold", min_width=least)
+        table.add_column(head, overflow="fold", min_width=least if head == _SAID else None)
     for finding in findings:
         claim = finding.claim
-        published, ours = _compared(finding, study)
-        shown = (claim.id, claim.place, claim.text, published, ours)
+        shown = (claim.id, claim.place, claim.text, *_compared(finding, study))
         table.add_row(*map(escape, shown), _verdict(finding))
-    return table if show.keeps_words(table) else _narrow_claims(name, findings, study)
+    return table
 
 
 def _narrow_claims(name: str, findings: Sequence[Finding], study: Study | None) -> Table:
