@@ -71,6 +71,24 @@ def test_the_table_as_text(place: Path, tmp_path: Path) -> None:
     assert row["memory_mb"] > 10
 
 
+def test_files_are_overwritten_only_if_they_may_be(tmp_path: Path) -> None:
+    drawn = tmp_path / "drawn"
+    bars = {"id": "bars", "place": "page 1", "cells": ["deep"], "metric": "time"}
+    written(drawn, {**deepcopy(SMALL), "bars": [bars]})
+    ours = call("study", "run", drawn, "--out", tmp_path / "results", "--seeds", 1)
+    assert ours.exit_code == Exit.OK, ours.output
+    (tmp_path / "bars.svg").write_text("the user's")
+    (tmp_path / "own.csv").write_text("the user's")
+    where = ("study", "report", drawn, "--results", tmp_path / "results")
+    for option, to, file in (("--svg", tmp_path, "bars.svg"), ("--csv", tmp_path / "own.csv", "own.csv")):
+        refused = call(*where, option, to)
+        assert refused.exit_code == Exit.USAGE
+        assert f"{file} is there already: choose another, or allow it to be overwritten" in refused.stderr
+        assert (tmp_path / file).read_text() == "the user's"
+        assert call(*where, option, to, "--force").exit_code == Exit.OK
+        assert (tmp_path / file).read_text() != "the user's"
+
+
 def test_report_over_something_else_is_refused(place: Path) -> None:
     found = call("study", "report", place / "studies/small", "--results", place / "studies/small")
     assert found.exit_code == Exit.USAGE
