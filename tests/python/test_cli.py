@@ -132,6 +132,29 @@ def test_how_long_a_command_may_take_is_a_time(
         assert not wrong.startswith(said) or f"{allowed} is allowed" in found.stderr
 
 
+def test_a_folder_that_was_removed_is_said_where_paths_lead_nowhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run needs it only for paths that begin there."""
+    file = written(tmp_path, SMALL)
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    gone = "the folder where incast was started is gone: change to another one (cd)"
+    assert call("run", file, "--out", tmp_path / "out", "--no-report").exit_code == Exit.OK
+    for command in (
+        ("run", file),
+        ("validate", "x.yaml"),
+        ("generate", "quest", "x"),
+        ("walk", "sbm:2,9,1,1"),
+    ):
+        found = call(*command)
+        assert found.exit_code in (Exit.USAGE, Exit.FAILED)
+        assert found.stderr.endswith(f"error: {gone}\n"), command
+    said = json.loads(call("run", file, "--json").stdout)
+    assert said["problems"][-1]["message"] == gone
+
+
 def test_a_run_ends_with_its_tables(tmp_path: Path) -> None:
     found = ran(tmp_path, SMALL)
     assert found.exit_code == Exit.OK, found.output

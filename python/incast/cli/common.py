@@ -84,6 +84,17 @@ def in_seconds(said: str, option: str, least: str, most: str) -> float:
     return found / 1e12
 
 
+def _located(error: IncastError) -> IncastError:
+    """The error, and where it comes from if paths lead nowhere: the shell's folder was removed."""
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        problems = error.problems if isinstance(error, ScenarioError) else [Problem(str(error))]
+        gone = "the folder where incast was started is gone: change to another one (cd)"
+        return ScenarioError([*problems, Problem(gone)])
+    return error
+
+
 @contextmanager
 def told(as_json: bool) -> Iterator[None]:
     """Turns the package's errors, and requests to end that leave no result, into messages and exit codes."""
@@ -97,7 +108,7 @@ def told(as_json: bool) -> Iterator[None]:
     except IncastError as error:
         from incast.cli import show  # Commands that are not wrong need not wait for it.
 
-        show.error(error, as_json)
+        show.error(_located(error), as_json)
         raise typer.Exit(Exit.FAILED if isinstance(error, RunError) else Exit.USAGE) from None
     except BrokenPipeError:
         raise  # The reader of the output has seen enough.
@@ -105,5 +116,5 @@ def told(as_json: bool) -> Iterator[None]:
         from incast.cli import show
 
         said = (error.strerror or str(error)).lower()
-        show.error(RunError(f"{error.filename}: {said}" if error.filename else said), as_json)
+        show.error(_located(RunError(f"{error.filename}: {said}" if error.filename else said)), as_json)
         raise typer.Exit(Exit.FAILED) from None
