@@ -202,6 +202,15 @@ def test_a_flow_that_no_run_sees_the_end_of_is_named(tmp_path: Path, row: str, f
     assert (problem.path, problem.message) == (f"jobs[0].flows[1].{field}", said)
 
 
+@pytest.mark.parametrize("field", ["scale", "time_scale"])
+@pytest.mark.parametrize("kind", [replay, coflows])
+def test_what_scales_make_too_large_is_said_of_them(tmp_path: Path, kind: Any, field: str) -> None:
+    (tmp_path / "f.csv").write_text("at,from,to,size\n5000h,host0,host1,10000TB\n")
+    (tmp_path / "c.txt").write_text("150 1\n1 9000000000 1 4 1 5:9999999999.0\n")
+    found = refused(tmp_path, kind("f.csv" if kind is replay else "c.txt", **{field: 1e9}))
+    assert f"jobs[0].{field}" in [each.path for each in found]
+
+
 def test_a_coflow_that_no_run_sees_the_end_of_is_named(tmp_path: Path) -> None:
     (tmp_path / "c.txt").write_text("150 2\n1 0 1 4 1 5:1.0\n2 0 1 4 1 5:99999999999.0\n")
     (problem,) = refused(tmp_path, coflows("c.txt"))

@@ -69,7 +69,12 @@ class _LongestRun:
         return self._rates[host] * RUN_MAX // (8 * 10**12)
 
     def refuses(self, at: int, size: int, hosts: Iterable[str]) -> tuple[str, str] | None:
-        """The field of an entry that is too large, and what is allowed."""
+        """The field of an entry that is too large, and what is allowed.
+
+        What scales make of it may be more than there are times or sizes: that is said of the scales.
+        """
+        if self._start + at > TIME_MAX or size > SIZE_MAX:
+            return None
         if at > self.latest:
             begins = format_time(self._start + at)
             return "at", f"{begins} after the run's start is beyond the longest run (106 days)"
