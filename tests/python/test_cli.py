@@ -39,6 +39,14 @@ def test_help_names_the_commands_and_exit_codes() -> None:
         assert word in found.output
 
 
+@pytest.mark.parametrize("group", ["", "broadcast", "emu", "farmem", "show", "study"])
+def test_a_list_of_commands_without_one_prints_its_help(group: str) -> None:
+    found = call(*group.split())
+    assert found.exit_code == Exit.USAGE
+    assert found.stderr == call(*group.split(), "--help").stdout
+    assert "Commands:" in found.stderr
+
+
 def test_the_example_is_a_scenario(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(call("example").output)
     found = call("validate", tmp_path / "mine.yaml")
