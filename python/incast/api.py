@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, Unpack
 
+from incast.arguments import COUNT, SMALL, checked
 from incast.lab.scenario import Scenario
 from incast.mining.request import make as make_request
 from incast.mining.result import MineResult
@@ -17,6 +18,7 @@ from incast.runs import failure, run_all
 from incast.scratch import Scratch
 from incast.variants import make_variants, seed_list
 from incast.walks.options import Options
+from incast.walks.request import Numbers
 from incast.walks.result import WalkResult
 from incast.walks.run import run as run_walks
 from incast.written import WrittenScenario
@@ -24,6 +26,7 @@ from incast.written import WrittenScenario
 _R = TypeVar("_R")
 
 
+@checked(seeds=range(1, 10_001), jobs=COUNT, threads=COUNT)
 def run(
     scenario: Scenario | str | Path,
     out: str | Path | None = None,
@@ -59,6 +62,7 @@ def run(
     return _into(out, done)
 
 
+@checked(but=("app", *Numbers.__annotations__), threads=SMALL, servers=SMALL)
 def walk(
     graph: Any, *, out: str | Path | None = None, force: bool = False, **options: Unpack[Options]
 ) -> WalkResult:
@@ -79,6 +83,7 @@ def walk(
     return _into(out, walked)
 
 
+@checked(longest=SMALL, memory=range(2**63), threads=SMALL, nodes=SMALL)
 def mine(
     transactions: Any,
     support: str | float,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from incast.arguments import checked
 from incast.contrast import Contrast, contrast, means
 from incast.errors import ResultError
 from incast.result import Result
@@ -31,6 +32,7 @@ class Difference:
         return asdict(self)
 
 
+@checked(ResultError)
 def compare(a: Result, b: Result) -> list[Difference]:
     """Every figure that both have, choice by choice where both have choices."""
     left, right = by_choice(a.runs), by_choice(b.runs)

@@ -13,6 +13,7 @@ from incast._core import format_bytes, format_rate, format_time, parse_bytes, pa
 from incast.hints import shortened
 
 __all__ = [
+    "RUN_MAX",
     "SIZE_MAX",
     "TIME_MAX",
     "above_min",
@@ -30,6 +31,8 @@ __all__ = [
 
 TIME_MAX = SIZE_MAX = 2**64 - 1
 """The longest time in picoseconds, the largest size in bytes."""
+RUN_MAX = 2**63
+"""The latest time of any run, in picoseconds (`units::Time::LONGEST_RUN`): 106 days."""
 _DIGITS_MAX = 40
 _PACKETS = re.compile(r"([0-9]+) *packets?")
 _SHARE = re.compile(r" *([0-9]+(?:\.[0-9]*)?|\.[0-9]+) *% *")

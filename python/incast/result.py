@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from incast import folder, incomplete, plots, stored
+from incast.arguments import checked
 from incast.errors import ResultError
 from incast.folder import scan
 from incast.frames import readable
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 class Result:
     """What was measured. Tables are Polars frames; their columns are in the reference manual."""
 
+    @checked(ResultError)
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         folder.check_format(self.path)
@@ -34,7 +36,7 @@ class Result:
     @staticmethod
     def open(path: str | Path) -> Result:
         """The result in a folder."""
-        return Result(Path(path))
+        return Result(path)
 
     @cached_property
     def choices(self) -> dict[str, Result]:
@@ -106,10 +108,12 @@ class Result:
             for run in self.runs
         )
 
+    @checked(ResultError)
     def frame(self, table: str) -> pl.DataFrame:
         """A table like `flows`, with times in milliseconds (`_ms`) and rates in Gb/s (`_gbps`)."""
         return readable(self.scan(table).collect())
 
+    @checked(ResultError)
     def plot(self, what: str = DONE.name, *, port: str | None = None) -> alt.Chart | alt.LayerChart:
         """A picture, drawn by Altair: notebooks show it, and `save("picture.html")` writes it.
 
@@ -120,6 +124,7 @@ class Result:
         """
         return plots.draw(self.runs, what, port)
 
+    @checked(ResultError)
     def scan(self, table: str) -> pl.LazyFrame:
         """A table as a lazy frame; of several runs together, with the columns `choice` and `seed`."""
         if table not in folder.TABLES:

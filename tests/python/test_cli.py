@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -36,6 +37,14 @@ def test_help_names_the_commands_and_exit_codes() -> None:
     assert found.exit_code == Exit.OK
     for word in ("run", "validate", "schema", "report", "compare", "example", "diverge", "130"):
         assert word in found.output
+
+
+@pytest.mark.parametrize("group", ["", "broadcast", "emu", "farmem", "show", "study"])
+def test_a_list_of_commands_without_one_prints_its_help(group: str) -> None:
+    found = call(*group.split())
+    assert found.exit_code == Exit.USAGE
+    assert found.stderr == call(*group.split(), "--help").stdout
+    assert "Commands:" in found.stderr
 
 
 def test_the_example_is_a_scenario(tmp_path: Path) -> None:
@@ -94,6 +103,64 @@ def test_problems_as_json(tmp_path: Path) -> None:
 )
 def test_wrong_usage_ends_with_2(arguments: list[str]) -> None:
     assert call(*arguments).exit_code == Exit.USAGE
+
+
+@pytest.mark.parametrize(
+    ("said", "wrong"),
+    [
+        ("5s", ""),
+        ("0.5min", ""),
+        ("5", ""),
+        ("5x", '"x" is not a unit of time: allowed are ps, ns, us'),
+        ("nan", '"nan" is not a time: expected a number that is not negative and a unit, like 10us'),
+        ("1ms", "1ms: "),
+        ("25h", "25h: "),
+    ],
+)
+@pytest.mark.parametrize(
+    ("command", "allowed"),
+    [
+        (["broadcast", "measure", "--to", "hosts", "--patience"], "1s to 24h"),
+        (["broadcast", "send", "file", "--to", "hosts", "--patience"], "1s to 24h"),
+        (["farmem", "allocate", "none.yaml", "--seconds"], "0.1s to 24h"),
+    ],
+)
+def test_how_long_a_command_may_take_is_a_time(
+    command: list[str], allowed: str, said: str, wrong: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A bare number is of seconds, as it always was."""
+    monkeypatch.chdir(tmp_path)
+    found = call(*command, said)
+    assert found.exit_code == Exit.USAGE  # There are neither hosts nor a problem.
+    if not wrong:
+        assert command[-1] not in found.stderr
+        assert re.search("hosts|none.yaml", found.stderr)
+    else:
+        assert f"error: {command[-1]}: {wrong}" in found.stderr
+        assert not wrong.startswith(said) or f"{allowed} is allowed" in found.stderr
+
+
+def test_a_folder_that_was_removed_is_said_where_paths_lead_nowhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run needs it only for paths that begin there."""
+    file = written(tmp_path, SMALL)
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    gone = "the folder where incast was started is gone: change to another one (cd)"
+    assert call("run", file, "--out", tmp_path / "out", "--no-report").exit_code == Exit.OK
+    for command in (
+        ("run", file),
+        ("validate", "x.yaml"),
+        ("generate", "quest", "x"),
+        ("walk", "sbm:2,9,1,1"),
+    ):
+        found = call(*command)
+        assert found.exit_code in (Exit.USAGE, Exit.FAILED)
+        assert found.stderr.endswith(f"error: {gone}\n"), command
+    said = json.loads(call("run", file, "--json").stdout)
+    assert said["problems"][-1]["message"] == gone
 
 
 def test_a_run_ends_with_its_tables(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from typer.testing import CliRunner
 from farmem_programs import SIGNALS, Accesses, compiled, remote_memory_or_skip
 from incast.cli.app import app
 from incast.errors import ScenarioError
+from incast.farmem import run as runs
 from incast.farmem.predict import Grid, predict
 from incast.farmem.run import LIBRARY, Memory, Outcome, run
 from incast.farmem.size import Size
@@ -299,6 +300,27 @@ def test_a_full_disk_costs_the_trace_and_not_the_program(
             assert outcome.faults > 1000 * sweeps
     finally:
         subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_a_trace_that_would_be_too_long_is_said_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Behind its last record it would look like one of a shorter run."""
+    names = b"traced_bytes\nuntraced"
+    (tmp_path / "7-0").write_bytes(names.ljust(4096, b"\0") + struct.pack("<2Q", 1 << 30, 2))
+    (tmp_path / "8-0").write_bytes(names.ljust(4096, b"\0") + struct.pack("<2Q", 16, 0))
+    said = runs._keep_trace([tmp_path / "7-0", tmp_path / "8-0"], tmp_path / "kept")
+    assert said.startswith(
+        f"{tmp_path}/kept: no trace: it would be longer than 1GiB, the most that is traced"
+    )
+    assert not (tmp_path / "kept").exists()
+
+    monkeypatch.setattr(runs, "_keep_trace", lambda *_: said)
+    words = ["--local", "4MB", "--latency", "1us", "--bandwidth", "1Gbps", "--trace", str(tmp_path / "kept")]
+    found = CliRunner().invoke(app, ["farmem", "run", *words, "--", sys.executable, "-c", "print(1)"])
+    assert found.exit_code == 4
+    assert found.stderr.startswith(f"error: {said}")
+    assert "wall time" in found.stderr
 
 
 GROWING = """

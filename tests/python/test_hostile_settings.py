@@ -97,7 +97,11 @@ BULK = {"name": "b", "kind": "bulk", "pairs": [["host0", "host1"]], "size": "1kB
             "jobs[0].flows[1].at",
             "beyond the longest run (106 days)",
         ),
-        ({**SLOW, "jobs": [{**INCAST, "size": "1GB", "rounds": 100_000}]}, "jobs[0]", "than the longest run"),
+        (
+            {**SLOW, "jobs": [{**INCAST, "size": "1GB", "rounds": 100_000}]},
+            "jobs[0]",
+            "bytes at host0 take longer",
+        ),
         (
             {**SLOW, "jobs": [{"name": "b", "kind": "broadcast", "source": "host0", "size": "2TB"}]},
             "jobs[0]",

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import incast
 from helpers import SMALL, written
+from incast.mining import mlxtend
 
 SCENARIO = {
     **SMALL,
@@ -70,3 +74,81 @@ def test_what_cannot_be_drawn_is_said(result: incast.Result) -> None:
             result.plot(what)
     with pytest.raises(incast.ResultError, match="is not a sampled port"):
         result.plot("queue", port="switch9:host0")
+
+
+ROWS = [[1, 2], [1, 2, 3], [2, 3]]
+GRAPH = "sbm:2,10,0.5,0.2"
+package: Any = incast
+"""Without the types that mypy would keep people to."""
+as_mlxtend: Any = mlxtend
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (
+            lambda: package.mine(ROWS, 0.5, longest="a"),
+            "longest: 'a' is not allowed: a whole number or None",
+        ),
+        (
+            lambda: package.mine(ROWS, 0.5, threads=1.5),
+            "threads: 1.5 is not allowed: a whole number is expected",
+        ),
+        (lambda: package.mine(ROWS, 0.5, threads=True), "threads: True is not allowed: a whole number"),
+        (
+            lambda: package.mine(ROWS, 0.5, memory=-1),
+            "memory: -1 is not allowed: text, a whole number from 0",
+        ),
+        (lambda: package.mine(ROWS, 0.5, nodes=2**70), "nodes: 1180591620717411303424 is not allowed"),
+        (lambda: package.mine(ROWS, 0.5, cluster=3), "cluster: 3 is not allowed: text or None is expected"),
+        (lambda: as_mlxtend.fpgrowth(None, max_len="a"), "max_len: 'a' is not allowed"),
+        (lambda: package.walk(GRAPH, threads="2"), "threads: '2' is not allowed: a whole number or None"),
+        (lambda: package.walk(GRAPH, thread=2), "'thread' is not an argument. Did you mean 'threads'?"),
+        (lambda: package.walk(GRAPH, app=[]), "--app: '[]' is not an application. Allowed: ppr"),
+        (
+            lambda: package.walk(GRAPH, servers=2, partition=3),
+            "partition: 3 is not allowed: text, a path or None",
+        ),
+        (
+            lambda: package.walk(GRAPH, servers=2, settings=3),
+            "settings: 3 is not allowed: a ServerSettings, a dict",
+        ),
+        (lambda: package.walk(GRAPH, changes=3), "changes: 3 is not allowed: text, a path, a list or None"),
+        (lambda: package.walk(GRAPH, out=3), "out: 3 is not allowed: text, a path or None is expected"),
+        (lambda: package.run(3), "scenario: 3 is not allowed: a Scenario, text or a path is expected"),
+        (lambda: package.run("x", set=["a=1"]), "set: ['a=1'] is not allowed: a dict of fields or None"),
+        (
+            lambda: package.run("x", seeds=0),
+            "seeds: 0 is not allowed: a whole number from 1 to 10000 or None",
+        ),
+        (lambda: package.run("x", choice=[3]), "choice: [3] is not allowed: text, a list of text or None"),
+        (lambda: package.run("x", jobs=-1), "jobs: -1 is not allowed: a whole number from 1"),
+        (lambda: package.run("x", force="no"), "force: 'no' is not allowed: a bool is expected"),
+        (lambda: package.compare(3, 4), "a: 3 is not allowed: a Result is expected"),
+        (lambda: package.Result(None), "path: None is not allowed: text or a path is expected"),
+        (lambda: package.WalkResult.open(3), "path: 3 is not allowed: text or a path is expected"),
+        (lambda: package.Scenario.from_yaml(3), "path: 3 is not allowed: text or a path is expected"),
+    ],
+)
+def test_arguments_of_wrong_types_are_refused(call: Callable[[], object], said: str) -> None:
+    with pytest.raises(incast.IncastError) as error:
+        call()
+    assert str(error.value).startswith(said)
+
+
+def test_tables_and_figures_are_asked_for_by_name(result: incast.Result) -> None:
+    asked: list[Any] = [result.scan, result.frame, result.plot]
+    for ask in asked:
+        with pytest.raises(incast.ResultError, match="3 is not allowed: text is expected"):
+            ask(3)
+
+
+def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:
+    mined = package.mine(ROWS, np.float32(0.5), longest=np.int64(1), threads=np.uint8(1))
+    assert {len(each) for each in mined.frequent_itemsets()["itemsets"]} == {1}
+    walked = package.walk(GRAPH, walks=10, threads=np.int64(1), weighted=np.False_, top=None)
+    assert walked.summary["seed"] == 1
+    found = package.run(written(tmp_path, SMALL), seeds=np.int64(2), force=np.True_)
+    assert len(found.runs) == 2
+    with pytest.raises(TypeError, match=r"mine\(\) got an unexpected keyword argument 'longset'"):
+        package.mine(ROWS, 0.5, longset=1)

@@ -234,7 +234,7 @@ def test_a_captured_syn_says_the_mss_without_options(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seeds", [0, -1])
 def test_so_few_seeds_are_refused(tmp_path: Path, seeds: int) -> None:
-    with pytest.raises(ValueError, match="at least 1"):
+    with pytest.raises(incast.ScenarioError, match="a whole number from 1 to 10000 or None is expected"):
         incast.run(written(tmp_path, SMALL), seeds=seeds)
 
 

@@ -71,6 +71,24 @@ def test_the_table_as_text(place: Path, tmp_path: Path) -> None:
     assert row["memory_mb"] > 10
 
 
+def test_files_are_overwritten_only_if_they_may_be(tmp_path: Path) -> None:
+    drawn = tmp_path / "drawn"
+    bars = {"id": "bars", "place": "page 1", "cells": ["deep"], "metric": "time"}
+    written(drawn, {**deepcopy(SMALL), "bars": [bars]})
+    ours = call("study", "run", drawn, "--out", tmp_path / "results", "--seeds", 1)
+    assert ours.exit_code == Exit.OK, ours.output
+    (tmp_path / "bars.svg").write_text("the user's")
+    (tmp_path / "own.csv").write_text("the user's")
+    where = ("study", "report", drawn, "--results", tmp_path / "results")
+    for option, to, file in (("--svg", tmp_path, "bars.svg"), ("--csv", tmp_path / "own.csv", "own.csv")):
+        refused = call(*where, option, to)
+        assert refused.exit_code == Exit.USAGE
+        assert f"{file} is there already: choose another, or allow it to be overwritten" in refused.stderr
+        assert (tmp_path / file).read_text() == "the user's"
+        assert call(*where, option, to, "--force").exit_code == Exit.OK
+        assert (tmp_path / file).read_text() != "the user's"
+
+
 def test_report_over_something_else_is_refused(place: Path) -> None:
     found = call("study", "report", place / "studies/small", "--results", place / "studies/small")
     assert found.exit_code == Exit.USAGE
@@ -143,6 +161,20 @@ def test_reproduce_shows_every_claim(place: Path) -> None:
     listed = json.loads(call("reproduce", "small", *where, "--json").stdout)
     assert listed[0]["study"] == "small"
     assert [each["verdict"] for each in listed[0]["claims"]] == ["holds", "does not hold", "not tested"]
+
+
+def test_claims_can_be_read_at_80_columns(place: Path) -> None:
+    """Figures are below what the document says: six columns would leave a few characters for each."""
+    where = ("reproduce", "--studies", str(place / "studies"), "--results", str(place / "results"))
+    found = {width: CliRunner(env={"COLUMNS": width}).invoke(app, where).output for width in ("200", "80")}
+    wide, narrow = ([" ".join(line.split()) for line in each.splitlines()] for each in found.values())
+    assert "claim place what the document says published ours verdict" in wide
+    start = narrow.index("claim what the document says verdict")
+    assert narrow[start + 2 : start + 4] == [
+        "S1 Deep buffers drop less. holds",
+        "page 1 ours: deep/one: 0 / 50; deep/two: 0 / 100 (2 of 2)",
+    ]
+    assert "published: deep/two: 600 µs / 300 µs" in narrow
 
 
 def test_reproduce_before_anything_was_run(tmp_path: Path) -> None:

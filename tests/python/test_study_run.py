@@ -257,3 +257,24 @@ def running(child: str) -> bool:
         return "State:\tZ" not in Path(f"/proc/{child}/status").read_text()
     except OSError:
         return False
+
+
+SCRIPT = """
+from pathlib import Path
+from incast.study import load
+from incast.study.run import run_study
+print("begun")
+found = load(Path("small"))
+run_study(found, Path("out"), cells=found.cells[:2], seeds=[1], jobs=2)
+"""
+
+
+def test_a_script_is_not_run_again_by_its_processes(tmp_path: Path) -> None:
+    """It says nothing of `__main__`, and each process would begin the study again."""
+    study(tmp_path / "small")
+    (tmp_path / "script.py").write_text(SCRIPT)
+    ended = subprocess.run(
+        [sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (ended.returncode, ended.stdout) == (0, "begun\n"), ended.stderr
+    assert len(list((tmp_path / "out").rglob("summary.json"))) == 2

@@ -178,6 +178,45 @@ def test_refused_flow_lists(tmp_path: Path, content: str, line: int | None, said
     assert line is None or problem.line == line
 
 
+@pytest.mark.parametrize(
+    ("row", "field", "said"),
+    [
+        (
+            f"0s,host0,host1,{2**63}B",
+            "size",
+            "9223372036.854775808GB take longer than the longest run (106 days) at 10Gbps, the rate of host0: "
+            "at most 11529000GB are allowed",
+        ),
+        ("2563h,host0,host1,1B", "at", "9226800s after the run's start is beyond the longest run (106 days)"),
+    ],
+)
+def test_a_flow_that_no_run_sees_the_end_of_is_named(tmp_path: Path, row: str, field: str, said: str) -> None:
+    (tmp_path / "f.csv").write_text(f"at,from,to,size\n0s,host0,host1,1B\n{row}\n9s,host0,host1,1B\n")
+    (problem,) = refused(tmp_path, replay("f.csv"))
+    assert (problem.file, problem.line, problem.path) == (str(tmp_path / "f.csv"), 3, "jobs[0].trace")
+    assert problem.message == f"{field}: {said}"
+    at, sender, receiver, size = row.split(",")
+    listed = [{"at": at, "from": sender, "to": receiver, "size": size}]
+    several = [{"at": "1s", "from": "host0", "to": "host1", "size": "1B"}, *listed]
+    (problem,) = refused(tmp_path, {**SMALL, "jobs": [{"name": "j", "kind": "replay", "flows": several}]})
+    assert (problem.path, problem.message) == (f"jobs[0].flows[1].{field}", said)
+
+
+@pytest.mark.parametrize("field", ["scale", "time_scale"])
+@pytest.mark.parametrize("kind", [replay, coflows])
+def test_what_scales_make_too_large_is_said_of_them(tmp_path: Path, kind: Any, field: str) -> None:
+    (tmp_path / "f.csv").write_text("at,from,to,size\n5000h,host0,host1,10000TB\n")
+    (tmp_path / "c.txt").write_text("150 1\n1 9000000000 1 4 1 5:9999999999.0\n")
+    found = refused(tmp_path, kind("f.csv" if kind is replay else "c.txt", **{field: 1e9}))
+    assert f"jobs[0].{field}" in [each.path for each in found]
+
+
+def test_a_coflow_that_no_run_sees_the_end_of_is_named(tmp_path: Path) -> None:
+    (tmp_path / "c.txt").write_text("150 2\n1 0 1 4 1 5:1.0\n2 0 1 4 1 5:99999999999.0\n")
+    (problem,) = refused(tmp_path, coflows("c.txt"))
+    assert problem.message.startswith("coflow 2: size: 99999999.999GB take longer than the longest run")
+
+
 def test_blank_lines_are_none_and_numbers_may_stand_for_one_host(tmp_path: Path) -> None:
     (tmp_path / "f.csv").write_text("at,from,to,size\n\n1us,0,1,1B\n  \n2us,0,3,1B\n")
     two = {**replay("f.csv", place="host[0-2]")}

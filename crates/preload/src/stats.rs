@@ -95,7 +95,7 @@ stats! {
     /// Pages that were decompressed.
     unpacked,
     unpack_ns,
-    /// Of the trace; and 1 if there was no space for more of it.
+    /// Of the trace; and why it lacks its end: 1 for no space, 2 if it would be too long, 0 if it has one.
     traced_bytes,
     untraced,
     /// Most bytes that the program had.

@@ -6,7 +6,8 @@
 //! written; the launcher cuts it off behind the last record.
 //!
 //! The space for records is reserved before they are written: a write to a mapping of a full disk would end
-//! the program (SIGBUS, mmap(2)). Where there is no space, the trace ends, and the launcher hears of it.
+//! the program (SIGBUS, mmap(2)). Where there is no space, or the trace is as long as it may be, it ends, and
+//! the launcher hears of it.
 
 use crate::config::Config;
 use crate::raw;
@@ -18,10 +19,21 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use sys::file::reserve;
 
-/// Longest trace: a quarter of what can be read.
-const BYTES: usize = 1 << 30;
+/// Longest trace: a quarter of what can be read. Tests fill one.
+const BYTES: usize = if cfg!(test) { 2 << 20 } else { 1 << 30 };
 /// So much of it is reserved at a time.
 const STEP: usize = 1 << 20;
+
+/// Why a trace lacks its end, as the launcher reads it.
+#[derive(Clone, Copy)]
+enum Cut {
+    NoSpace = 1,
+    TooLong = 2,
+}
+
+fn tell(why: Cut) {
+    stats().untraced.set(why as u64);
+}
 
 /// A trace that is being taken.
 pub(crate) struct Tracing {
@@ -41,7 +53,7 @@ pub(crate) struct Tracing {
 impl Tracing {
     /// Nothing where no trace is wanted, or no file can be had.
     pub(crate) fn begin(config: &Config, path: &Path, now_ns: u64) -> Option<Tracing> {
-        let at = map(path).inspect_err(|error| stats().untraced.set(u64::from(is_full(error)))).ok()?;
+        let at = map(path).inspect_err(|error| _ = ends_for_want_of_space(error)).ok()?;
         let header = Header {
             page_bits: config.page.ilog2() as u8,
             policy: config.policy,
@@ -73,6 +85,8 @@ impl Tracing {
             // SAFETY: inside the mapping, which is as long and nobody else's.
             unsafe { to.write(*record) };
             self.used += RECORD;
+        } else if !self.full {
+            tell(Cut::TooLong);
         }
     }
 
@@ -83,10 +97,8 @@ impl Tracing {
         }
         let file = OpenOptions::new().write(true).open(&self.path);
         let reserved = file.and_then(|file| reserve(&file, self.room as u64, STEP as u64));
-        self.full = reserved.is_err_and(|error| is_full(&error));
-        if self.full {
-            stats().untraced.set(1);
-        } else {
+        self.full = reserved.is_err_and(|error| ends_for_want_of_space(&error));
+        if !self.full {
             // A process that may not open the file any more writes without a reservation.
             self.room += STEP;
         }
@@ -157,13 +169,19 @@ fn map(path: &Path) -> io::Result<usize> {
     raw::map(0, BYTES, libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED, file.as_raw_fd(), 0)
 }
 
-fn is_full(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+/// Whether an error says that the disk is full, of which the launcher hears.
+fn ends_for_want_of_space(error: &io::Error) -> bool {
+    let full = matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
+    if full {
+        tell(Cut::NoSpace);
+    }
+    full
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::alone;
     use farmem::trace::Trace;
 
     #[test]
@@ -197,6 +215,23 @@ mod tests {
         ];
         assert_eq!(trace.records().collect::<Vec<_>>(), expected, "parts of pages are not given back");
         assert_eq!(tracing.used() as usize, (1 + expected.len()) * RECORD);
+    }
+
+    #[test]
+    fn a_trace_that_is_too_long_says_so() {
+        alone!({
+            let folder = tempfile::tempdir().expect("a folder");
+            let path = folder.path().join("trace");
+            let config = Config::parse("local=1048576,rate=1").expect("it can be");
+            let mut tracing = Tracing::begin(&config, &path, 0).expect("a trace");
+            let most = BYTES / RECORD - 2; // The first one is the header, the last one zero.
+            (0..most).for_each(|page| tracing.access(page as u64, true, 0, 0));
+            assert_eq!((tracing.used() as usize, stats().untraced.get()), (BYTES - RECORD, 0));
+            tracing.access(0, true, 0, 0);
+            assert_eq!((tracing.used() as usize, stats().untraced.get()), (BYTES - RECORD, 2));
+            let bytes = std::fs::read(&path).expect("a file");
+            assert_eq!(Trace::read(&bytes).expect("a trace").records().count(), most);
+        });
     }
 
     #[test]

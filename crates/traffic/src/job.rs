@@ -25,18 +25,22 @@ pub struct HostInfo {
 impl Job {
     /// Refuses a job that can't run on `hosts`.
     pub(crate) fn check(&self, hosts: &[HostInfo]) -> Result<(), Problem> {
-        self.check_form(hosts)?;
-        self.check_sizes(hosts)
+        self.volumes(hosts)?.into_iter().zip(hosts).try_for_each(|((host, bytes), info)| {
+            info.rate.carries_in_a_run(bytes, format_args!("host number {}", host.0))
+        })
     }
 
-    /// Refuses what no run can see the end of: more bytes than a host's links carry until the longest one is
-    /// over.
-    fn check_sizes(&self, hosts: &[HostInfo]) -> Result<(), Problem> {
+    /// The bytes that each host sends or receives, whichever are more, as far as they are known before. No run
+    /// sees the end of more than a host's links carry until the longest one is over.
+    ///
+    /// # Errors
+    /// A job that can't run on `hosts`, whatever it sends.
+    pub fn volumes(&self, hosts: &[HostInfo]) -> Result<Vec<(HostId, f64)>, Problem> {
+        self.check_form(hosts)?;
         let mut volumes = Volumes(vec![(0.0, 0.0); hosts.len()]);
         self.add_volumes(&mut volumes);
-        volumes.0.iter().zip(hosts).zip(0..).try_for_each(|((volume, info), host)| {
-            info.rate.carries_in_a_run(f64::max(volume.0, volume.1), format_args!("host number {host}"))
-        })
+        let more = |(host, (sent, received))| (HostId(host), f64::max(sent, received));
+        Ok((0..).zip(volumes.0).map(more).collect())
     }
 
     /// Adds what hosts send and receive, as far as it is known before.

@@ -20,8 +20,12 @@ class _List(TyperGroup):
         super(TyperGroup, self).format_help(ctx, formatter)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Takes the options before the command."""
+        """Takes the options before the command; where nothing follows, prints the help."""
         take_plain(self, ctx)
+        if not args and self.no_args_is_help and not ctx.resilient_parsing:
+            # typer expects that the help was drawn by then, and prints nothing.
+            typer.echo(ctx.get_help(), err=True)
+            ctx.exit(exits.Exit.USAGE)
         return super().parse_args(ctx, args)
 
 

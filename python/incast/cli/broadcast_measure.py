@@ -15,7 +15,6 @@ from rich.table import Table
 
 from incast import text
 from incast.broadcast.measure import Measured, measure
-from incast.broadcast.send import PATIENCE_S
 from incast.cli import broadcast_options as options
 from incast.cli import broadcast_receivers as receivers
 from incast.cli import show
@@ -38,19 +37,20 @@ def run(
     program: options.Program = None,
     key_file: options.KeyFile = None,
     address: options.Address = None,
-    patience: options.Patience = PATIENCE_S,
+    patience: options.Patience = options.PATIENCE,
     as_json: Json = False,
 ) -> None:
     """Measure the bandwidths between hosts: some ten seconds in which they send as much as they can."""
     with told(as_json), ExitStack() as stack:
         asked = receivers.Asked(to, cluster, rsh, program, key_file, address)
         asked.check()
+        patience_s = options.patience_s(patience)
         free(out, force)
         name = source or socket.gethostname()
         found = receivers.find(asked, name, None, stack)
         names, key = [name, *found.names], found.way.key()
         stop = stack.enter_context(Stop())
-        net = measure(names, found.way.start, key, found.ip, patience_s=patience, stop=stop.event)
+        net = measure(names, found.way.start, key, found.ip, patience_s=patience_s, stop=stop.event)
         write_text(out, json.dumps(net.topology, indent=2) + "\n")
     _show(net, out, as_json)
     raise typer.Exit(_code(net))

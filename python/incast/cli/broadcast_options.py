@@ -7,8 +7,12 @@ from typing import Annotated
 
 import typer
 
+from incast._core import BROADCAST_PATIENCE_PS
 from incast.broadcast.shell import PROGRAM, SSH
+from incast.cli.common import in_seconds
+from incast.quantity import format_time
 
+PATIENCE = format_time(BROADCAST_PATIENCE_PS)
 PANEL = "How hosts are started"
 
 To = Annotated[
@@ -56,8 +60,15 @@ Address = Annotated[
     ),
 ]
 Patience = Annotated[
-    float,
+    str,
     typer.Option(
-        metavar="SECONDS", min=1, help="A host that is silent for longer has failed.", rich_help_panel=PANEL
+        metavar="TIME",
+        help="A host that is silent for longer has failed.",
+        rich_help_panel=PANEL,
     ),
 ]
+
+
+def patience_s(said: str) -> float:
+    """The seconds of `--patience`."""
+    return in_seconds(said, "--patience", "1s", "24h")

@@ -20,7 +20,7 @@ from incast.broadcast.foresee import Foreseen, foresee
 from incast.broadcast.measure import measure, with_missing
 from incast.broadcast.nodes import check_dest
 from incast.broadcast.record import Record
-from incast.broadcast.send import PATIENCE_S, Broadcast, Receipt, Sent, Status, look
+from incast.broadcast.send import Broadcast, Receipt, Sent, Status, look
 from incast.broadcast.send import send as send_now
 from incast.cli import broadcast_options as options
 from incast.cli import broadcast_receivers as receivers
@@ -57,7 +57,7 @@ def send(
     program: options.Program = None,
     key_file: options.KeyFile = None,
     address: options.Address = None,
-    patience: options.Patience = PATIENCE_S,
+    patience: options.Patience = options.PATIENCE,
     rate: choices.Rate = None,
     plain: choices.Plain = False,
     topology: choices.Topology = None,
@@ -70,6 +70,7 @@ def send(
     """Send a file or folder to many hosts; slow ones don't slow the others."""
     with told(as_json), ExitStack() as stack:
         limit = None if rate is None else _rate(rate)
+        silence_s = options.patience_s(patience)
         asked = receivers.Asked(to, cluster, rsh, program, key_file, address)
         _check(asked, file, dest, algorithm)
         known = _topology(topology)
@@ -81,7 +82,7 @@ def send(
         measured = known is None and limit is None and len(found.names) > 1
         measured = measured and content.bytes >= MEASURED_BYTES
         if measured and not dry_run:
-            known = _measured([name, *found.names], found, patience, stop)
+            known = _measured([name, *found.names], found, silence_s, stop)
         broadcast = Broadcast(
             content,
             found.names,
@@ -97,7 +98,7 @@ def send(
             force=force,
             rate=limit,
             sealed=not plain,
-            patience_s=patience,
+            patience_s=silence_s,
             stop=stop.event,
         )
         if dry_run:
@@ -135,12 +136,12 @@ def _foreseen(broadcast: Broadcast, agents: Collection[str]) -> Foreseen:
         raise ScenarioError([Problem(str(error), f"--algorithm {broadcast.algorithm}")]) from None
 
 
-def _measured(names: list[str], found: receivers.Receivers, patience: float, stop: Stop) -> dict[str, Any]:
+def _measured(names: list[str], found: receivers.Receivers, patience_s: float, stop: Stop) -> dict[str, Any]:
     """The topology as it was measured. Raises `KeyboardInterrupt` when somebody did not want to wait."""
     try:
         with show.err.status("Measuring bandwidths, which takes some ten seconds"):
             key = found.way.key()
-            net = measure(names, found.way.start, key, found.ip, patience_s=patience, stop=stop.event)
+            net = measure(names, found.way.start, key, found.ip, patience_s=patience_s, stop=stop.event)
     finally:
         if stop.asked:
             raise KeyboardInterrupt

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
@@ -11,8 +12,9 @@ import typer
 
 from incast import table_files
 from incast.cli.exits import Exit
-from incast.errors import IncastError, OutputError, RunError
+from incast.errors import IncastError, OutputError, Problem, RunError, ScenarioError
 from incast.folder import numbered
+from incast.quantity import parse_time
 
 if TYPE_CHECKING:
     from incast.live.cluster import Cluster
@@ -67,6 +69,32 @@ def option(panel: str, help_: str, *flags: str, metavar: str | None = None) -> A
     return typer.Option(*flags, metavar=metavar, help=help_, rich_help_panel=panel)
 
 
+_BARE = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
+
+
+def in_seconds(said: str, option: str, least: str, most: str) -> float:
+    """The seconds that an option says as a time; a bare number, which they once were, is of seconds."""
+    problem = f"{said}: {least} to {most} is allowed"
+    try:
+        found = parse_time(f"{said}s" if _BARE.fullmatch(said) else said)
+    except ValueError as error:
+        found, problem = 0, str(error)
+    if not parse_time(least) <= found <= parse_time(most):
+        raise ScenarioError([Problem(problem, file=option)])
+    return found / 1e12
+
+
+def _located(error: IncastError) -> IncastError:
+    """The error, and where it comes from if paths lead nowhere: the shell's folder was removed."""
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        problems = error.problems if isinstance(error, ScenarioError) else [Problem(str(error))]
+        gone = "the folder where incast was started is gone: change to another one (cd)"
+        return ScenarioError([*problems, Problem(gone)])
+    return error
+
+
 @contextmanager
 def told(as_json: bool) -> Iterator[None]:
     """Turns the package's errors, and requests to end that leave no result, into messages and exit codes."""
@@ -80,7 +108,7 @@ def told(as_json: bool) -> Iterator[None]:
     except IncastError as error:
         from incast.cli import show  # Commands that are not wrong need not wait for it.
 
-        show.error(error, as_json)
+        show.error(_located(error), as_json)
         raise typer.Exit(Exit.FAILED if isinstance(error, RunError) else Exit.USAGE) from None
     except BrokenPipeError:
         raise  # The reader of the output has seen enough.
@@ -88,5 +116,5 @@ def told(as_json: bool) -> Iterator[None]:
         from incast.cli import show
 
         said = (error.strerror or str(error)).lower()
-        show.error(RunError(f"{error.filename}: {said}" if error.filename else said), as_json)
+        show.error(_located(RunError(f"{error.filename}: {said}" if error.filename else said)), as_json)
         raise typer.Exit(Exit.FAILED) from None

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from incast import text
 from incast.cli import show
-from incast.cli.common import Json, told
+from incast.cli.common import Json, in_seconds, told
 from incast.farmem.allocate import Allocation
 from incast.farmem.allocate import allocate as find
 from incast.farmem.distance import format_length, reach
@@ -24,15 +24,14 @@ def allocate(
     problem: Annotated[
         Path, typer.Argument(metavar="PROBLEM", help="Programs and memory nodes at distances: YAML.")
     ],
-    seconds: Annotated[
-        float, typer.Option(min=0.1, max=86_400, metavar="S", help="Search time; default: 20.")
-    ] = 20,
+    seconds: Annotated[str, typer.Option(metavar="TIME", help="Search time; default: 20s.")] = "20s",
     as_json: Json = False,
 ) -> None:
     """Allocate remote memory: assign each program to a node with the least total loss."""
     with told(as_json):
+        search_s = in_seconds(seconds, "--seconds", "0.1s", "24h")
         instance = read(problem)
-        found = find(instance, seconds)
+        found = find(instance, search_s)
     if as_json:
         show.print_json(_plain(instance, found))
         return

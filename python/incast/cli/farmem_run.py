@@ -106,11 +106,10 @@ def run(
             bytes_ = format_bytes(least * memory.page)
             options.refuse(f"at least {least} pages are needed: {bytes_}", f"--local {local}")
         outcome = _RUN[backend](program, memory)
-    _show(outcome, memory.local, all_local, as_json)
     if outcome.untraced:
         show.error(RunError(outcome.untraced), as_json=False)
-        raise typer.Exit(Exit.FAILED)
-    raise typer.Exit(outcome.exit_code)
+    _show(outcome, memory.local, all_local, as_json)
+    raise typer.Exit(Exit.FAILED if outcome.untraced else outcome.exit_code)
 
 
 def _size(local: str) -> Size:

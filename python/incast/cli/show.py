@@ -44,6 +44,11 @@ def fits(table: Table) -> bool:
     return out.measure(table, options=out.options.update(max_width=100 * out.width)).maximum <= out.width
 
 
+def keeps_words(table: Table) -> bool:
+    """Whether the terminal is wide enough that lines in the table are broken between words only."""
+    return out.measure(table, options=out.options.update(max_width=100 * out.width)).minimum <= out.width
+
+
 def in_parts(columns: Sequence[_Column], make: Callable[[Sequence[_Column]], Table]) -> Iterator[Table]:
     """Tables of all columns, one below the other, each of as many as the terminal has room for."""
     rest = list(columns)

@@ -29,9 +29,11 @@ _COLOURS = {
     Verdict.UNDECIDED: "yellow",
     Verdict.UNTESTED: "dim",
 }
-
-
 _NAME_MAX = 32
+_PLACE_MAX = 16
+_TEXT_MIN = 40
+"""What the document says has this width at least, so that a sentence takes few lines."""
+_SAID = "what the document says"
 
 
 def listed(studies: Path, name: str | None) -> list[Path]:
@@ -148,21 +150,47 @@ def residuals(study: Study, best: Trial) -> Table:
 
 def claims(name: str, findings: Sequence[Finding], study: Study | None = None) -> Table:
     """One row a claim; without a study where it judged itself."""
+    if not show.keeps_words(_wide_claims(name, findings, study, _TEXT_MIN)):
+        return _narrow_claims(name, findings, study)
+    return _wide_claims(name, findings, study)
+
+
+def _wide_claims(
+    name: str, findings: Sequence[Finding], study: Study | None, least: int | None = None
+) -> Table:
+    """A column for each of its parts; `least` is the width of what the document says."""
     table = _table(escape(name), "claim")
-    for head in ("place", "what the document says", "published", "ours", "verdict"):
+    for head in ("place", _SAID, "published", "ours", "verdict"):
+        table.add_column(head, overflow="fold", min_width=least if head == _SAID else None)
+    for finding in findings:
+        claim = finding.claim
+        shown = (claim.id, claim.place, claim.text, *_compared(finding, study))
+        table.add_row(*map(escape, shown), _verdict(finding))
+    return table
+
+
+def _narrow_claims(name: str, findings: Sequence[Finding], study: Study | None) -> Table:
+    """The same where columns would break words: figures are below what the document says."""
+    table = _table(escape(name), "claim")
+    table.columns[0].max_width = _PLACE_MAX
+    for head in (_SAID, "verdict"):
         table.add_column(head, overflow="fold")
     for finding in findings:
         claim = finding.claim
-        colour = _COLOURS[finding.verdict]
-        table.add_row(
-            escape(claim.id),
-            escape(claim.place),
-            escape(claim.text),
-            escape(words.published(study, finding)),
-            escape(words.ours(study, finding) or words.reason(finding)),
-            f"[{colour}]{finding.verdict}[/]{words.coverage(finding)}",
-        )
+        figures = zip(("published", "ours"), _compared(finding, study), strict=True)
+        lines = [claim.text, *(f"{head}: {figure}" for head, figure in figures if figure)]
+        verdict = _verdict(finding).replace(" (", "\n(")
+        table.add_row(escape(f"{claim.id}\n{claim.place}"), escape("\n".join(lines)), verdict)
     return table
+
+
+def _compared(finding: Finding, study: Study | None) -> tuple[str, str]:
+    """The published figure, and ours or why there is none."""
+    return words.published(study, finding), words.ours(study, finding) or words.reason(finding)
+
+
+def _verdict(finding: Finding) -> str:
+    return f"[{_COLOURS[finding.verdict]}]{finding.verdict}[/]{words.coverage(finding)}"
 
 
 def tally(findings: Sequence[Finding]) -> str:

@@ -14,11 +14,11 @@ from rich.markup import escape
 
 from incast import text
 from incast.cli import show, show_study
-from incast.cli.common import Json, OnCluster, on_cluster, told
+from incast.cli.common import ForceFile, Json, OnCluster, on_cluster, told
 from incast.cli.study_progress import StudyBars
 from incast.errors import ResultError
 from incast.extras import need
-from incast.folder import write_text
+from incast.folder import free, write_text
 from incast.stop import Interrupted
 from incast.study import calibrate as calibration
 from incast.study import judged, kept, load, page, tables, words
@@ -151,6 +151,7 @@ def report(
     keep: Annotated[
         bool, typer.Option("--keep", help="Keep each run's figures with the study, in its runs.csv.")
     ] = False,
+    force: ForceFile = False,
     as_json: Json = False,
 ) -> None:
     """Rewrite the study's page from finished runs: report.html in its result folder."""
@@ -163,10 +164,12 @@ def report(
             wanted = shlex.join([str(study), "--out", str(place)])
             message = f"{place} holds no finished run of the study as it is now"
             raise ResultError(f"{message}: incast study run {wanted} runs it")
+        if csv:
+            free(csv, force)
+        drawn = page.write_svg(outcome, place, svg, force) if svg else []
         claim(place, found)
         write(outcome, place)
         written = page.write(outcome, place)
-        drawn = page.write_svg(outcome, place, svg) if svg else []
         if csv:
             write_text(csv, tables.csv(found, outcome.rows))
         runs = kept.write(found, outcome.ran) if keep else None

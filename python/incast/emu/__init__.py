@@ -24,5 +24,13 @@ def linux(
     # Neither the package nor what is installed beside it: each import costs every host of a run.
     member = [sys.executable, "-I", "-S", str(script), str(_core.__file__)]
     package = Path(__file__).parents[2]
-    seen = [scenario.absolute(), Path.cwd(), package, Path(sys.prefix), Path(sys.base_prefix)]
+    seen = [*_started(scenario), package, Path(sys.prefix), Path(sys.base_prefix)]
     return kernel.find(), shlex.join(member), registered, seen
+
+
+def _started(scenario: Path) -> list[Path]:
+    """The scenario's folder, and the one where incast was started unless that was removed."""
+    try:
+        return [scenario.absolute(), Path.cwd()]
+    except FileNotFoundError:
+        return [scenario] if scenario.is_absolute() else []

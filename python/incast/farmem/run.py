@@ -45,6 +45,8 @@ _KEY = "server.key"
 """Where programs find the key of a memory server."""
 _WAITS_NS = (500, 1000, 1500, 2000, 3000, 4000, 8000, 32_000)
 """For which programs count what they would hide."""
+_WHOLE, _TOO_LONG = 0, 2
+"""What programs say of a trace: it has its end, or it would be too long (crates/preload/src/tracing.rs)."""
 _NAMES = 4096
 _RECORD_BYTES = 16
 """Bytes of a file of numbers that are their names; the numbers have as many, and the places behind them."""
@@ -339,7 +341,11 @@ def _in_foreground() -> bool:
 def _keep_trace(files: list[Path], to: Path) -> str:
     """The longest trace, with a record of zeros as its end, whole or not at all; why there is none, if so."""
     numbers = {file: _numbers(file) for file in files}
-    if any(each.get("untraced") for each in numbers.values()):
+    cut = {each.get("untraced", _WHOLE) for each in numbers.values()}
+    if _TOO_LONG in cut:
+        most = "it would be longer than 1GiB, the most that is traced"
+        return f"{to}: no trace: {most}: trace a shorter run, or one with a larger --local or --page"
+    if cut - {_WHOLE}:
         return f"{to}: no trace: {files[0].parent.parent} had no space for it (TMPDIR names another place)"
     length, file = max(((numbers[file].get("traced_bytes", 0), file) for file in files), default=(0, to))
     if not length:

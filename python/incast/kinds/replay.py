@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
@@ -11,8 +12,18 @@ from incast import _core
 from incast.hints import unknown
 from incast.kinds.job import Job, Site, Traits
 from incast.lab.base import Count, Model, Selector
+from incast.lab.cluster import Cluster
 from incast.lab.quantities import PositiveSize, Time
-from incast.quantity import SIZE_MAX, TIME_MAX, format_bytes, format_time, parse_bytes, parse_time
+from incast.quantity import (
+    RUN_MAX,
+    SIZE_MAX,
+    TIME_MAX,
+    format_bytes,
+    format_rate,
+    format_time,
+    parse_bytes,
+    parse_time,
+)
 
 if TYPE_CHECKING:
     from incast.kinds.flow_files import Flow, FlowFile
@@ -36,6 +47,45 @@ class ReplayFlow(Model):
 _Scale = Annotated[float, Field(gt=0, le=1e9)]
 _SHOWN = 5
 """So many lines of a trace are named where the same is wrong."""
+
+
+class _LongestRun:
+    """What a run can see the end of: when an entry begins, and how many bytes go to or from a host."""
+
+    def __init__(self, cluster: Cluster, start: int) -> None:
+        self._rates = dict.fromkeys(cluster.hosts, 0)
+        for link in cluster.links:
+            for end, way in (("a", "ab"), ("b", "ba")):
+                if link[end] in self._rates:
+                    self._rates[link[end]] += link[way]["rate"]
+        self._start = start
+        # A start that is too late is refused by itself.
+        self.latest = RUN_MAX - start if start <= RUN_MAX else TIME_MAX
+        """No entry begins later, since the job's start."""
+        self.carried = min(map(self._most, self._rates), default=0)
+        """Every host's links carry so many bytes."""
+
+    def _most(self, host: str) -> int:
+        return self._rates[host] * RUN_MAX // (8 * 10**12)
+
+    def refuses(self, at: int, size: int, hosts: Iterable[str]) -> tuple[str, str] | None:
+        """The field of an entry that is too large, and what is allowed.
+
+        What scales make of it may be more than there are times or sizes: that is said of the scales.
+        """
+        if self._start + at > TIME_MAX or size > SIZE_MAX:
+            return None
+        if at > self.latest:
+            begins = format_time(self._start + at)
+            return "at", f"{begins} after the run's start is beyond the longest run (106 days)"
+        for host in hosts:
+            if host in self._rates and size > (most := self._most(host)):
+                rate = f"{format_rate(self._rates[host])}, the rate of {host}"
+                return "size", (
+                    f"{format_bytes(size)} take longer than the longest run (106 days) at {rate}: "
+                    f"at most {format_bytes(_rounded(most))} are allowed"
+                )
+        return None
 
 
 class _Trace(Job):
@@ -84,19 +134,32 @@ class Replay(_Trace):
             return
         place = site.hosts(self.place, "place")
         last = largest = 0
+        run = _LongestRun(site.cluster, parse_time(self.start))
+        wrong: list[tuple[int, str, str]] = []
         for flow in self._listed(site) if self.trace is None else self._read(self.trace, site):
             at, size = _scaled(flow.at, self.time_scale, 0), _scaled(flow.size, self.scale, 1)
             last, largest = max(last, at), max(largest, size)
             ends = _placed(flow.sender, place), _placed(flow.receiver, place)
+            if (at > run.latest or size > run.carried) and (refused := run.refuses(at, size, ends)):
+                wrong.append((flow.line, *refused))
             yield min(at, TIME_MAX), *ends, min(size, SIZE_MAX), flow.group
         self._check_scales(site, last, largest)
+        self._refuse(site, wrong)
+
+    def _refuse(self, site: Site, wrong: Sequence[tuple[int, str, str]]) -> None:
+        """Notes lines of the trace, or flows written here, with the field and what is wrong."""
+        for line, field, message in wrong[:_SHOWN]:
+            if self.trace is None:
+                site.refuse(("flows", line, field), message)
+            else:
+                _trace(self.trace, site).problem(f"{field}: {message}", line)
 
     def _listed(self, site: Site) -> list[Flow]:
         from incast.kinds.flow_files import Flow
 
         flows = [
-            Flow(parse_time(f.at), f.from_, f.to, parse_bytes(f.size), f.group, 0)
-            for f in self.flows[: self.first]
+            Flow(parse_time(f.at), f.from_, f.to, parse_bytes(f.size), f.group, index)
+            for index, f in enumerate(self.flows[: self.first])
         ]
         for index, flow in enumerate(flows):
             for field, end in (("from", flow.sender), ("to", flow.receiver)):
@@ -164,7 +227,20 @@ class Coflows(_Trace):
         last = max((coflow["at"] for coflow in found), default=0)
         sizes = (size for coflow in found for _, size in coflow["reducers"])
         self._check_scales(site, last, max(sizes, default=0))
+        self._check_ends(site, trace, found)
         return sorted(found, key=lambda coflow: coflow["at"])
+
+    def _check_ends(self, site: Site, trace: FlowFile, coflows: Iterable[dict[str, Any]]) -> None:
+        """Notes coflows of which no run can see the end."""
+        run = _LongestRun(site.cluster, parse_time(self.start))
+        wrong = (
+            f"coflow {coflow['id']}: {refused[0]}: {refused[1]}"
+            for coflow in coflows
+            for host, size in coflow["reducers"]
+            if (refused := run.refuses(coflow["at"], size, [host]))
+        )
+        for message in islice(dict.fromkeys(wrong), _SHOWN):
+            trace.problem(message)
 
     @classmethod
     def carries(cls, work: Mapping[str, Any]) -> int:
@@ -181,6 +257,12 @@ def _trace(file: str, site: Site) -> FlowFile:
 def _placed(end: str, place: list[str]) -> str:
     """The host that a number stands for, or the name itself."""
     return place[int(end) % len(place)] if end.isdecimal() and place else end
+
+
+def _rounded(size: int) -> int:
+    """Down to five digits."""
+    step = int("1" + "0" * (len(str(size)) - 5))
+    return size // step * step
 
 
 def _scaled(value: int, scale: float, least: int) -> int:

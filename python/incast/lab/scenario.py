@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, PrivateAttr, field_validator
 
+from incast.arguments import checked
 from incast.folder import FILES, MARKER
 from incast.kinds import AnyJob
 from incast.lab.base import InCore, Model, Name
@@ -82,6 +83,7 @@ class Scenario(Model):
     _written: WrittenScenario | None = PrivateAttr(default=None)
 
     @classmethod
+    @checked()
     def from_yaml(cls, path: str | Path) -> Self:
         """The scenario in a YAML file. Raises `ScenarioError` with all problems and their lines."""
         written = WrittenScenario.from_file(Path(path))

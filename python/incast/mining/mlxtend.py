@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from incast.arguments import SMALL, checked
 from incast.mining.request import Request, make, refuse
 from incast.mining.result import MineResult
 from incast.mining.run import run
@@ -15,6 +16,7 @@ from incast.mining.run import run
 __all__ = ["apriori", "fpgrowth"]
 
 
+@checked(max_len=SMALL)
 def apriori(
     df: Any,
     min_support: float = 0.5,
@@ -28,6 +30,7 @@ def apriori(
     return _mined(df, make(min_support, longest=max_len), use_colnames)
 
 
+@checked(max_len=SMALL)
 def fpgrowth(
     df: Any,
     min_support: float = 0.5,

@@ -14,13 +14,14 @@ import os
 import resource
 import signal
 import sys
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeAlias
 
 from incast.errors import IncastError
@@ -117,7 +118,8 @@ class _Worker:
         # A process that still loads Python does not know yet what Ctrl-C is to mean.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, _TERMINAL)
         try:
-            self.process.start()
+            with _without_script():
+                self.process.start()
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()
@@ -141,6 +143,20 @@ class _Worker:
         self.process.terminate()
         self.process.join()
         self.connection.close()
+
+
+@contextmanager
+def _without_script() -> Iterator[None]:
+    """Processes that begin meanwhile don't import the caller's script, of which they need nothing.
+
+    Without `if __name__ == "__main__":` in it, each would begin the study again.
+    """
+    script = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = script
 
 
 def _work(connection: Connection) -> None:

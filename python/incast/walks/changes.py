@@ -26,7 +26,7 @@ from incast.quantity import parse_time, parse_whole
 from incast.walks.graph import WEIGHT, Graph, possible
 from incast.walks.problem import refuse
 
-Said: TypeAlias = "str | Path | Iterable[Sequence[Any]]"
+Said: TypeAlias = str | Path | Iterable[Sequence[Any]]
 
 COLUMNS = ("at", "change", "source", "target")
 _FILE_BYTES_MAX = 256_000_000

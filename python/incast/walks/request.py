@@ -140,10 +140,11 @@ def _names(starts: Any) -> tuple[Any, ...]:
 
 def make(app: str, **said: Unpack[Numbers]) -> Request:
     """A request; raises `ScenarioError` with all that can't be."""
-    if app not in APPS:
+    if not isinstance(app, str) or app not in APPS:
         raise ScenarioError([Problem(unknown("an application", str(app), APPS), "--app")])
     known = APPS[app]
-    all_said: dict[str, Any] = {"seed": 1, "top": 10, "starts": (), **said}
+    all_said: dict[str, Any] = {"seed": 1, "top": 10, "starts": ()}
+    all_said |= {name: value for name, value in said.items() if value is not None}
     numbers = {name: all_said[name] for name in _RANGES if all_said.get(name) is not None}
     starts = _names(all_said["starts"])
     if problems := [*_ranges(numbers), *_meanings(app, known, numbers, bool(starts))]:

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from incast import stored, table_files
+from incast.arguments import checked
 from incast.errors import ResultError
 from incast.folder import SUMMARY, WALKS_MARKER, check_format, check_kind, readable
 from incast.hints import unknown
@@ -19,6 +20,7 @@ from incast.hints import unknown
 class WalkResult:
     """A folder of walks. Its tables are Polars frames; their columns are in the reference manual."""
 
+    @checked(ResultError)
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         check_format(self.path)
@@ -31,7 +33,7 @@ class WalkResult:
     @staticmethod
     def open(path: str | Path) -> WalkResult:
         """The result in a folder."""
-        return WalkResult(Path(path))
+        return WalkResult(path)
 
     @property
     def interrupted(self) -> bool:
@@ -53,6 +55,7 @@ class WalkResult:
         """The names of its tables."""
         return sorted(part.parent.name for part in self.path.glob("*/part-00000.parquet"))
 
+    @checked(ResultError)
     def table(self, name: str) -> pl.DataFrame:
         """A table."""
         if name not in self.tables:

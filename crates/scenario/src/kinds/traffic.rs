@@ -91,6 +91,7 @@ impl Kind for Background<String> {
 fn processes(job: &Job, place: &mut Place<'_>) -> Result<Processes, Problem> {
     begins_in_a_run(job, place.start)?;
     let infos = host_infos(place.graph, place.hosts);
+    place.check_volumes(job.volumes(&infos)?)?;
     traffic::build(job, &infos, &mut place.draws, place.port)
 }
 
