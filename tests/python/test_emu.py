@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import re
 import shlex
 import shutil
@@ -362,6 +364,29 @@ def test_a_program_that_spins_for_ever_is_named(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["run", str(scenario), *patience], env={"COLUMNS": "160"})
     assert done.exit_code == 4, done.output
     assert "host0: computed for 2 s without waiting" in done.output
+
+
+@built
+def test_hosts_that_are_stopped_and_continued_go_on(tmp_path: Path) -> None:
+    """As a batch system does with all processes of a job. A kernel has its programs stopped most of the time."""
+    scenario, out = tmp_path / "emu.yaml", tmp_path / "out"
+    counts = "i=0; while [ $i -lt 150 ]; do i=$((i+1)); /bin/true || exit; done; echo $i"
+    scenario.write_text(written(f"  - {{kind: program, name: counts, hosts: host0, command: '{counts}'}}"))
+    command = [sys.executable, "-m", "incast", "run", str(scenario), "--out", str(out), "--no-report"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        threads = Path(f"/proc/{process.pid}/task")
+        until((out / "guests/host0/counts.out").exists, process)
+        while process.poll() is None:
+            for each in (signal.SIGSTOP, signal.SIGCONT):
+                # Each kernel leads the group of its programs' processes.
+                with contextlib.suppress(OSError):
+                    for children in threads.glob("*/children"):
+                        for guest in children.read_text().split():
+                            os.killpg(int(guest), each)
+                time.sleep(0.01)
+        said, _ = process.communicate(timeout=60)
+    assert process.returncode == 0, said
+    assert (out / "guests/host0/counts.out").read_text() == "150\n"
 
 
 def test_a_run_that_is_ended_while_hosts_boot_is_a_result(
