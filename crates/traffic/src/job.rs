@@ -30,8 +30,8 @@ impl Job {
         })
     }
 
-    /// The bytes that each host sends or receives, whichever are more, as far as they are known before. No run
-    /// sees the end of more than a host's links carry until the longest one is over.
+    /// The bytes that each host sends or receives, whichever are more, as far as they are known before. No
+    /// run sees the end of more than a host's links carry until the longest one is over.
     ///
     /// # Errors
     /// A job that can't run on `hosts`, whatever it sends.
