@@ -6,9 +6,12 @@ import json
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar, Unpack
+from typing import Annotated, Any, TypeVar, Unpack
 
-from incast.arguments import COUNT, SMALL, checked
+from pydantic import Field, InstanceOf
+
+from incast.arguments import Small, checked
+from incast.lab.base import Count
 from incast.lab.scenario import Scenario
 from incast.mining.request import make as make_request
 from incast.mining.result import MineResult
@@ -18,7 +21,6 @@ from incast.runs import failure, run_all
 from incast.scratch import Scratch
 from incast.variants import make_variants, seed_list
 from incast.walks.options import Options
-from incast.walks.request import Numbers
 from incast.walks.result import WalkResult
 from incast.walks.run import run as run_walks
 from incast.written import WrittenScenario
@@ -26,17 +28,17 @@ from incast.written import WrittenScenario
 _R = TypeVar("_R")
 
 
-@checked(seeds=range(1, 10_001), jobs=COUNT, threads=COUNT)
+@checked()
 def run(
-    scenario: Scenario | str | Path,
+    scenario: InstanceOf[Scenario] | str | Path,
     out: str | Path | None = None,
     *,
     set: Mapping[str, Any] | None = None,  # noqa: A002 - what the command line calls it
-    seeds: int | None = None,
+    seeds: Annotated[int, Field(ge=1, le=10_000)] | None = None,
     choice: str | Sequence[str] | None = None,
     force: bool = False,
-    jobs: int | None = None,
-    threads: int | None = None,
+    jobs: Count | None = None,
+    threads: Count | None = None,
 ) -> Result:
     """Runs a scenario, all its choices side by side, and returns what was measured.
 
@@ -62,7 +64,7 @@ def run(
     return _into(out, done)
 
 
-@checked(but=("app", *Numbers.__annotations__), threads=SMALL, servers=SMALL)
+@checked(options=Options)
 def walk(
     graph: Any, *, out: str | Path | None = None, force: bool = False, **options: Unpack[Options]
 ) -> WalkResult:
@@ -83,17 +85,17 @@ def walk(
     return _into(out, walked)
 
 
-@checked(longest=SMALL, memory=range(2**63), threads=SMALL, nodes=SMALL)
+@checked()
 def mine(
     transactions: Any,
     support: str | float,
     confidence: str | float | None = None,
     *,
-    longest: int | None = None,
+    longest: Small | None = None,
     kind: str = "all",
-    memory: str | int | None = None,
-    threads: int = 1,
-    nodes: int | None = None,
+    memory: str | Annotated[int, Field(ge=0, lt=2**63)] | None = None,
+    threads: Small = 1,
+    nodes: Small | None = None,
     cluster: str | None = None,
     algorithm: str | None = None,
     exchange: str | None = None,

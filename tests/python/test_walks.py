@@ -270,13 +270,13 @@ def test_bad_graphs_are_refused(tmp_path: Path) -> None:
     ("options", "said"),
     [
         ({"app": "pagerank"}, "--app: "),
-        ({"app": 3}, "--app: '3' is not an application"),
+        ({"app": 3}, "app: 3 is not allowed: must be a text"),
         ({"starts": 0}, "--start: 0 is no list of nodes: several names are expected, like [0]"),
         ({"starts": "ab"}, "--start: 'ab' is no list of nodes"),
-        ({"walks": "3"}, "--walks: '3' is not a number of walks: a whole number is expected"),
-        ({"walks": 1.5}, "--walks: 1.5 is not a number of walks: a whole number is expected"),
-        ({"seed": True}, "--seed: True is not a seed"),
-        ({"restart": "x"}, "--restart: 'x' is not a probability to stop before a step: a number is expected"),
+        ({"walks": "3"}, "walks: '3' is not allowed: must be a whole number"),
+        ({"walks": 1.5}, "walks: 1.5 is not allowed: must be a whole number"),
+        ({"seed": True}, "seed: True is not allowed: must be a whole number"),
+        ({"restart": "x"}, "restart: 'x' is not allowed: must be a number"),
         (
             {"restart": 1.5},
             "--restart: 1.5 is not a probability to stop before a step: 1e-06 to 1 is allowed",

@@ -104,6 +104,11 @@ def _message(detail: ErrorDetails, schema: dict[str, Any], of: type[BaseModel]) 
     return f"{shown(value)} is not allowed: {rule[0].lower()}{rule[1:]}"
 
 
+def expected(detail: ErrorDetails) -> str:
+    """What a value must be, as `a whole number` or `less than 3`."""
+    return _TYPES.get(detail["type"]) or detail["msg"].removeprefix("Input should be ")
+
+
 def _listed(text: str) -> list[str]:
     """`'a', 'b' or 'c'` as a list."""
     return [word.strip(" '") for word in text.replace(" or ", ", ").split(",")]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from incast.arguments import SMALL, checked
+from incast.arguments import Small, checked
 from incast.mining.request import Request, make, refuse
 from incast.mining.result import MineResult
 from incast.mining.run import run
@@ -16,12 +16,12 @@ from incast.mining.run import run
 __all__ = ["apriori", "fpgrowth"]
 
 
-@checked(max_len=SMALL)
+@checked()
 def apriori(
     df: Any,
     min_support: float = 0.5,
     use_colnames: bool = False,
-    max_len: int | None = None,
+    max_len: Small | None = None,
     verbose: int = 0,
     low_memory: bool = False,
 ) -> Any:
@@ -30,13 +30,13 @@ def apriori(
     return _mined(df, make(min_support, longest=max_len), use_colnames)
 
 
-@checked(max_len=SMALL)
+@checked()
 def fpgrowth(
     df: Any,
     min_support: float = 0.5,
     null_values: bool = False,
     use_colnames: bool = False,
-    max_len: int | None = None,
+    max_len: Small | None = None,
     verbose: int = 0,
 ) -> Any:
     """As `apriori`: the same itemsets."""
