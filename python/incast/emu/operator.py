@@ -19,6 +19,8 @@ JOB = "operator"
 """The job that stands for the operator: it never ends."""
 UNTIL = "1h"
 """When a scenario has no end of its own, in simulated time."""
+PLACE = "/run/incast"
+"""Where a host sees its own folder (`PLACE` of crates/emu/src/host.rs)."""
 OUTPUT_MAX = 64 << 20
 """Of a longer output the last bytes are shown."""
 
@@ -100,7 +102,7 @@ def with_operator(written: WrittenScenario, choice: str, hosts: Sequence[str], a
     """The scenario (or one of its choices) with an operator at these hosts, who begins at a time."""
     document = written.variant(choice)
     assert isinstance(document.value, dict)
-    command = shlex.join([sys.executable, "-I", "-S", relay.__file__, "/mnt"])
+    command = shlex.join([sys.executable, "-I", "-S", relay.__file__, PLACE])
     job = {"name": JOB, "kind": "program", "hosts": list(hosts), "command": command, "start": at}
     listed = document.child("jobs")
     jobs = listed.value if listed and isinstance(listed.value, list) else []
