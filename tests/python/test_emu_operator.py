@@ -111,6 +111,19 @@ def test_a_client_that_leaves_interrupts_its_command(up: Path) -> None:
 
 
 @built
+def test_hosts_start_again_where_a_run_was_killed(scenario: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with subprocess.Popen([*INCAST, "up", scenario, "host0", "--out", out, "--here"]) as process:
+        while process.poll() is None and not SocketDesk.is_there(out):
+            time.sleep(0.05)
+        process.kill()
+    done = emu("up", scenario, "host0", "--out", out, "--force")
+    assert done.returncode == 0, done.stderr
+    assert emu("run", out, "host0", "hostname").stdout == "host0\n"
+    assert emu("down", out).returncode == 0
+
+
+@built
 def test_what_ends_the_run_in_the_background_keeps_what_was_measured(scenario: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     with subprocess.Popen([*INCAST, "up", scenario, "host0", "--out", out, "--here"]) as process:

@@ -190,6 +190,8 @@ def _listening(folder: Path) -> socket.socket:
     before = os.umask(0o177)
     try:
         with _address(folder) as address:
+            # One of a run that was killed.
+            Path(address).unlink(missing_ok=True)
             listener.bind(address)
         listener.listen(8)
     finally:
