@@ -13,6 +13,7 @@ from typing import Protocol
 from incast.bounded import read_end
 from incast.document import Node
 from incast.emu import relay
+from incast.errors import RunError, why
 from incast.written import WrittenScenario
 
 JOB = "operator"
@@ -82,7 +83,11 @@ class Operator:
 
     def _ask(self, host: str, what: str, text: str) -> list[str]:
         self._numbers[host] += 1
-        (self.guests / host / f"{what}.{self._numbers[host]}").write_text(text)
+        place = self.guests / host / f"{what}.{self._numbers[host]}"
+        try:
+            place.write_text(text)
+        except OSError as error:
+            raise RunError(f"{place}: {why(error)}") from None
         return [host]
 
     def _end(self, code: int) -> None:
