@@ -200,7 +200,7 @@ def shown(place: Path, other: Path) -> None:
     incast.compare(incast.Result.open(other), found)
     for text in (show_run.incomplete, show_run.unfinished, show_run.deadlocks, show_run.thresholds):
         text(found.runs)
-    show_run.jobs(found, every=True)
+    list(show_run.jobs(found, every=True))
     show_run.network(found, every=True)
     choices = {"a": found.runs, "b": [incast.Result.open(other)]}
     show_run.answer(choices)

@@ -178,6 +178,16 @@ def test_a_run_ends_with_its_tables(tmp_path: Path) -> None:
         assert word in found.output.replace("\n", "")
 
 
+def test_jobs_that_do_not_fit_are_in_further_tables(tmp_path: Path) -> None:
+    names = [f"requests-{number}" for number in range(17)]
+    jobs = [{"name": name, "kind": "incast", "receiver": "host0", "size": "20kB"} for name in names]
+    found = ran(tmp_path, SMALL | {"jobs": jobs})
+    heads = [line.split() for line in found.output.splitlines() if "requests-" in line]
+    assert [name for head in heads for name in head] == names
+    assert len(heads) > 1
+    assert found.output.count("duration") == len(heads)
+
+
 def test_a_fingerprint_is_printed(tmp_path: Path) -> None:
     def printed(*arguments: object) -> str:
         found = ran(tmp_path, SMALL, "--force", *arguments)

@@ -430,6 +430,15 @@ def test_a_program_beside_its_scenario_is_seen(tmp_path: Path) -> None:
 
 
 @built
+def test_what_is_to_be_kept_has_a_place_that_hides_no_folder(tmp_path: Path) -> None:
+    # People have their disks in /mnt.
+    code, said, out = run(tmp_path, "name: a, hosts: host0, command: 'ls -A /mnt > /run/incast/kept'")
+    assert code == 0, said
+    kept = (out / "guests" / "host0" / "kept").read_text()
+    assert sorted(kept.splitlines()) == sorted(each.name for each in Path("/mnt").iterdir())
+
+
+@built
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 def test_vector_registers_are_a_programs_own(tmp_path: Path) -> None:
     source = json.dumps(Path(__file__).with_name("emu_registers.c").read_text())

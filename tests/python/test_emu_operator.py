@@ -14,6 +14,10 @@ import pytest
 
 from incast.emu import kernel
 from incast.emu.desk import SocketDesk
+from incast.emu.operator import Operator, Order, with_operator
+from incast.runs import run_operated
+from incast.variants import make_variants
+from incast.written import WrittenScenario
 
 INCAST = [sys.executable, "-m", "incast", "emu"]
 built = pytest.mark.skipif(
@@ -108,6 +112,32 @@ def test_a_client_that_leaves_interrupts_its_command(up: Path) -> None:
         client.send_signal(signal.SIGTERM)
         client.wait(30)
     assert emu("run", up, "host0", "pwd").stdout == "/usr\n"
+
+
+@built
+def test_a_desk_that_breaks_says_why(scenario: Path, tmp_path: Path) -> None:
+    class Broken(SocketDesk):
+        def next(self, _now_ps: int) -> Order | None:
+            raise OSError("no socket")
+
+    written = with_operator(WrittenScenario.from_file(scenario, []), "", ["host0"], "0s")
+    (variant,) = make_variants(written)
+    out = tmp_path / "out"
+    with pytest.raises(OSError, match="no socket"):
+        run_operated(written, variant, out, Operator(out / "guests", ["host0"], Broken(out, ["host0"])))
+
+
+@built
+def test_hosts_start_again_where_a_run_was_killed(scenario: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with subprocess.Popen([*INCAST, "up", scenario, "host0", "--out", out, "--here"]) as process:
+        while process.poll() is None and not SocketDesk.is_there(out):
+            time.sleep(0.05)
+        process.kill()
+    done = emu("up", scenario, "host0", "--out", out, "--force")
+    assert done.returncode == 0, done.stderr
+    assert emu("run", out, "host0", "hostname").stdout == "host0\n"
+    assert emu("down", out).returncode == 0
 
 
 @built

@@ -148,7 +148,9 @@ fn run(
             scenario::run(spec, &folder, overwrite, &linux, threads, operator, tell)
         };
         if scenario::needs_linux(spec) {
-            return aside(&going_on, tell, |tell| run(&mut |now| if due.is() { tell(now) } else { true }));
+            let (told, outcome) =
+                aside(&going_on, tell, |tell| run(&mut |now| if due.is() { tell(now) } else { true }));
+            return (raised.into_inner().or(told), outcome);
         }
         let outcome = run(&mut |now| !due.is() || tell(&mut raised.borrow_mut(), now));
         (raised.into_inner(), outcome)

@@ -44,7 +44,7 @@ impl Console {
             match self.from.read(&mut part) {
                 Ok(0) => self.over = true,
                 Ok(len) => {
-                    self.kept.write_all(&part[..len])?;
+                    self.kept.write_all(&part[..len]).map_err(unkept)?;
                     part[..len].iter().for_each(|byte| said.extend(self.add(*byte)));
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
@@ -68,6 +68,11 @@ impl Console {
     }
 }
 
+/// Says of an error that it is none of the guest's.
+fn unkept(error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("what it prints on its console can't be kept: {error}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,5 +93,15 @@ mod tests {
         assert_eq!(console.read().unwrap(), ["ready"]);
         assert!(console.over);
         assert!(std::fs::read(path).unwrap().starts_with(b"booting\nincast: ready\r\n"));
+    }
+
+    #[test]
+    fn a_full_disk_is_not_taken_for_a_guest_that_is_silent() {
+        let (from, to) = rustix::pipe::pipe().unwrap();
+        let mut console = Console::new(from, File::options().write(true).open("/dev/full").unwrap());
+        File::from(to).write_all(b"booting\n").unwrap();
+        let error = console.read().unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+        assert!(error.to_string().starts_with("what it prints on its console can't be kept: No space left"));
     }
 }

@@ -103,7 +103,8 @@ pub enum Error {
     /// It computes and computes.
     #[error(
         "{name}: computed for {} s without waiting; time stands still meanwhile. If it has more to compute, \
-         set host.kernel.patience; if it looks for an answer again and again, host.kernel.cpu_rate",
+         set host.kernel.patience; if its memory is full, host.kernel.memory; if it looks for an answer again \
+         and again, host.kernel.cpu_rate",
         patience.as_secs()
     )]
     Spins {

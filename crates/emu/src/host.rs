@@ -14,6 +14,8 @@ use units::Time;
 pub const INIT: &str = "init";
 /// What stands in the place of `/etc/hosts`, and of `/etc/resolv.conf`, in the guest's folder.
 pub const NAMES: [&str; 2] = ["hosts", "resolv.conf"];
+/// Where a guest sees its folder. It hides no folder of this machine: `/run` is a guest's own.
+pub const PLACE: &str = "/run/incast";
 /// Nobody answers for names there, and says so at once.
 pub const NO_SERVER: &str = "nameserver 127.0.0.1\n";
 
@@ -157,7 +159,7 @@ impl Host {
             "init=/bin/sh",
             "--",
             "-c",
-            // The folder is where the kernel runs, for the kernel.
+            // The folder is where the kernel runs, for the kernel. It is at its place once there is a `/run`.
             "\"mount -t hostfs none /mnt -o /proc/self/cwd && exec /bin/sh /mnt/init\"",
         ];
         Begin {
@@ -291,8 +293,8 @@ impl Host {
         )
     }
 
-    /// The commands that mount these folders and those that are its own, joined. One command mounts all: to
-    /// start a program is half of what a host costs to start.
+    /// The commands that mount these folders and those that are its own, joined, and bring its folder from
+    /// `/mnt` to its place. One command mounts all: to start a program is half of what a host costs to start.
     fn mounts(&self, system: &[(&str, &str)]) -> String {
         let all = system.iter().chain(&OWN_FOLDERS);
         let lines: String = all.map(|(kind, folder)| format!("none {folder} {kind}\n")).collect();
@@ -307,7 +309,8 @@ impl Host {
             .iter()
             .enumerate()
             .map(|(number, folder)| format!("mkdir -p {folder} && mount --move /dev/seen{number} {folder}"));
-        aside.chain([mount]).chain(back).collect::<Vec<_>>().join(" &&\n")
+        let own = format!("mkdir {PLACE} && mount --move /mnt {PLACE}");
+        aside.chain([mount]).chain(back).chain([own]).collect::<Vec<_>>().join(" &&\n")
     }
 
     /// The folders to be seen that lie in its own ones; those in others of them are seen with these.
@@ -328,7 +331,7 @@ impl Host {
              {commands}\
              }}\n\
              set_up || echo '{SIGN}unready' {say}\n\
-             for name in {}; do [ ! -e /etc/$name ] || mount --bind /mnt/$name /etc/$name; done\n",
+             for name in {}; do [ ! -e /etc/$name ] || mount --bind {PLACE}/$name /etc/$name; done\n",
             NAMES.join(" ")
         )
     }
@@ -366,7 +369,7 @@ impl Program {
         let set: String =
             environment.iter().map(|(key, value)| format!("export {key}={}; ", quoted(value))).collect();
         format!(
-            "(until_ns {at}; (cd /tmp; {set}exec $fresh sh -c {}) >> /mnt/{output} 2>&1; \
+            "(until_ns {at}; (cd /tmp; {set}exec $fresh sh -c {}) >> {PLACE}/{output} 2>&1; \
              echo \"{SIGN}ended {number} $?\" {say}) &\n",
             quoted(command)
         )

@@ -259,7 +259,8 @@ def _show_tables(result: Result, choices: Mapping[str, Sequence[Result]], every:
         for table in show_choices.tables(choices, every):
             show.out.print(table)
         return
-    show.out.print(show_run.jobs(result, every))
+    for table in show_run.jobs(result, every):
+        show.out.print(table)
     show.out.print(show_run.network(result, every), highlight=False)
 
 

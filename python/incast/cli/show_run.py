@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich import box
@@ -38,19 +38,24 @@ def answer(choices: Mapping[str, Sequence[Result]]) -> None:
         show.out.print(escape(sentence), highlight=False)
 
 
-def jobs(run: Result, every: bool) -> Table:
-    """One column a job, one row a figure; all figures, or a few."""
+def jobs(run: Result, every: bool) -> Iterator[Table]:
+    """One column a job, one row a figure; all figures, or a few. More jobs than fit are in several tables."""
     found: Mapping[str, Any] = run.summary.get("jobs", {})
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column("", overflow="fold")
-    for name in found:
-        table.add_column(escape(name), justify="right", overflow="fold")
     within = [("jobs", name) for name, job in found.items() if traits(job["kind"]).awaited]
-    for metric in JOB:
-        figures = [job.get(metric.key) for job in found.values()]
-        if _is_shown(metric, within, run, every) and any(figure is not None for figure in figures):
-            table.add_row(metric.label, *(metric.text(figure) for figure in figures))
-    return table
+    shown = [metric for metric in JOB if _is_shown(metric, within, run, every)]
+
+    def part(names: Sequence[str]) -> Table:
+        table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+        table.add_column("", overflow="fold")
+        for name in names:
+            table.add_column(escape(name), justify="right", overflow="fold")
+        for metric in shown:
+            figures = [found[name].get(metric.key) for name in names]
+            if any(figure is not None for figure in figures):
+                table.add_row(metric.label, *(metric.text(figure) for figure in figures))
+        return table
+
+    return show.in_parts(list(found), part)
 
 
 def _is_shown(metric: Metric, within: Sequence[Way], run: Result, every: bool) -> bool:

@@ -70,7 +70,10 @@ class SocketDesk:
 
     def next(self, _now_ps: int) -> Order | None:
         """The next order of a client."""
-        self._listener = self._listener or _listening(self.folder)
+        try:
+            self._listener = self._listener or _listening(self.folder)
+        except OSError as error:
+            raise RunError(f"{self.folder / SOCKET}: {why(error)}") from None
         while not self._stop.asked:
             if not select.select([self._listener], [], [], _LOOK_S)[0]:
                 continue
@@ -190,6 +193,8 @@ def _listening(folder: Path) -> socket.socket:
     before = os.umask(0o177)
     try:
         with _address(folder) as address:
+            # One of a run that was killed.
+            Path(address).unlink(missing_ok=True)
             listener.bind(address)
         listener.listen(8)
     finally:

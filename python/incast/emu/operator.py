@@ -13,12 +13,15 @@ from typing import Protocol
 from incast.bounded import read_end
 from incast.document import Node
 from incast.emu import relay
+from incast.errors import RunError, why
 from incast.written import WrittenScenario
 
 JOB = "operator"
 """The job that stands for the operator: it never ends."""
 UNTIL = "1h"
 """When a scenario has no end of its own, in simulated time."""
+PLACE = "/run/incast"
+"""Where a host sees its own folder (`PLACE` of crates/emu/src/host.rs)."""
 OUTPUT_MAX = 64 << 20
 """Of a longer output the last bytes are shown."""
 
@@ -80,7 +83,11 @@ class Operator:
 
     def _ask(self, host: str, what: str, text: str) -> list[str]:
         self._numbers[host] += 1
-        (self.guests / host / f"{what}.{self._numbers[host]}").write_text(text)
+        place = self.guests / host / f"{what}.{self._numbers[host]}"
+        try:
+            place.write_text(text)
+        except OSError as error:
+            raise RunError(f"{place}: {why(error)}") from None
         return [host]
 
     def _end(self, code: int) -> None:
@@ -100,7 +107,7 @@ def with_operator(written: WrittenScenario, choice: str, hosts: Sequence[str], a
     """The scenario (or one of its choices) with an operator at these hosts, who begins at a time."""
     document = written.variant(choice)
     assert isinstance(document.value, dict)
-    command = shlex.join([sys.executable, "-I", "-S", relay.__file__, "/mnt"])
+    command = shlex.join([sys.executable, "-I", "-S", relay.__file__, PLACE])
     job = {"name": JOB, "kind": "program", "hosts": list(hosts), "command": command, "start": at}
     listed = document.child("jobs")
     jobs = listed.value if listed and isinstance(listed.value, list) else []

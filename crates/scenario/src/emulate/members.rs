@@ -11,7 +11,7 @@ use crate::live::{Share, part};
 use crate::reports::MemberReport;
 use emu::console::SIGN;
 use emu::guest::TIME_OF_DAY;
-use emu::host::{Program, address};
+use emu::host::{PLACE, Program, address};
 use live::seal::Secret;
 use live::{HostAddress, Key, Member, Run, Settings, Table};
 use process::HostId;
@@ -30,8 +30,6 @@ const TOLD: &str = "member.json";
 const REPORT: &str = "report.json";
 /// What it prints.
 const OUTPUT: &str = "member.log";
-/// The host's folder, as the host sees it.
-const FOLDER: &str = "/mnt";
 /// A datagram there says that the run is over.
 pub(super) const OVER: u16 = 9;
 /// A longer report is none.
@@ -52,7 +50,7 @@ struct Told {
 
 /// The program of a member, begun by this command.
 pub(super) fn program(member: &str) -> Program {
-    let command = format!("exec {member} {FOLDER}");
+    let command = format!("exec {member} {PLACE}");
     Program { number: 0, start: None, command, environment: Vec::new(), output: OUTPUT.into() }
 }
 
