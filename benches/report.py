@@ -231,8 +231,8 @@ The kernel decides what it costs. Up to 6.15 Linux traces its programs there by 
 four calls and two switches, and programs stop four times for each frame. From 6.16 on it uses seccomp
 instead. Turns between guests and the calendar take most of the rest, 1.5 for each frame. In real time hosts
 are parts of this machine and have its kernel. There the network has one of the two processors, and the
-programs the other. Processor time depends on the machine: on another, with 2 × AMD EPYC, a frame took 43 µs at
-1 Gb/s and 9.4 µs at 10 Gb/s with 7.3, and 64 and 11 µs with 6.12 (2026-11-27).
+programs the other. Processor time depends on the machine: on another, with 2 × AMD EPYC, a frame took 43 µs
+at 1 Gb/s and 9.4 µs at 10 Gb/s with 7.3, and 64 and 11 µs with 6.12 (2026-11-27).
 
 """
 START_TITLE = "## Starting, and studies\n"
