@@ -18,11 +18,13 @@ from typing import Any
 
 import polars as pl
 import pytest
+from pydantic import ValidationError
 from typer.testing import CliRunner
 
 from helpers import until
 from incast.cli.app import app
 from incast.emu import kernel
+from incast.lab.host import Kernel
 
 SCENARIO = """
 name: emu
@@ -215,6 +217,13 @@ def test_emulated_jobs_need_a_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyP
     done = CliRunner().invoke(app, ["run", str(tmp_path / "emu.yaml")], env={"COLUMNS": "160"})
     assert done.exit_code == 2
     assert re.search(r"emu\.yaml:3: host\.kernel\.emulated: .*make uml builds it", done.output)
+
+
+def test_values_of_sysctl_may_be_whole_numbers() -> None:
+    found = Kernel.model_validate({"sysctl": {"net.core.rmem_max": 1_000_000, "net.ipv4.tcp_rmem": "1 2 3"}})
+    assert found.sysctl == {"net.core.rmem_max": "1000000", "net.ipv4.tcp_rmem": "1 2 3"}
+    with pytest.raises(ValidationError):
+        Kernel.model_validate({"sysctl": {"net.ipv4.tcp_sack": True}})
 
 
 @built

@@ -14,7 +14,7 @@ from incast.emu import readings
 from incast.folder import scan
 from incast.frames import quantile_of, whole
 from incast.kinds.job import Columns, Job, Site, Traits
-from incast.lab.base import Model, Selector
+from incast.lab.base import Model, Selector, Written
 from incast.metric import Metric
 from incast.report.parts import Table, listed
 from incast.report.run import Run
@@ -64,7 +64,7 @@ class Program(Job):
     """Where it runs. The first host of the topology has the address 10.0.0.1, the next 10.0.0.2."""
     command: Command
     """What the shell runs."""
-    environment: Annotated[dict[Variable, str], Field(max_length=1000)] = {}
+    environment: Annotated[dict[Variable, Written], Field(max_length=1000)] = {}
     """Variables of its environment, beyond PATH and HOME."""
     done: Literal["exited", "started"] = "exited"
     """The job ends when the program exits, or, for a server, when it has started: then it runs until the run

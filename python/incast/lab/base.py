@@ -156,6 +156,14 @@ class Override(Model):
         return dict(self.model_extra or {})
 
 
+Written = Annotated[
+    str,
+    BeforeValidator(lambda value: str(value) if type(value) is int else value),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "integer"}]}),
+]
+"""A text, or a whole number, which is as good without quotes."""
+
+
 def default_kind(kind: str) -> BeforeValidator:
     """Mappings without a `kind` are of this one."""
 

@@ -15,7 +15,7 @@ from pydantic import (
     model_validator,
 )
 
-from incast.lab.base import Model, Override, mtu_from
+from incast.lab.base import Model, Override, Written, mtu_from
 from incast.lab.quantities import InBase, PositiveSize, PositiveTime, Rate, RtoMax, Size, Span, Time, Within
 from incast.quantity import above_min, parse_bytes, parse_span, parse_time
 
@@ -190,7 +190,7 @@ class Kernel(Model):
     patience: PositiveTime = "60s"
     """A host that computes for longer without waiting, of real time, is taken for one that spins: the run
     ends. Several Java programs that start on one host may take minutes."""
-    sysctl: Annotated[dict[SysctlName, str], Field(max_length=1000)] = {}
+    sysctl: Annotated[dict[SysctlName, Written], Field(max_length=1000)] = {}
     """What sysctl sets, by name: beyond what follows from `tcp`, which holds for its kernel too."""
 
     @model_validator(mode="after")
