@@ -6,13 +6,14 @@ import random
 import shutil
 import struct
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import farmem_traces as traces
 from incast.errors import RunError
-from incast.farmem.run import LIBRARY, check
+from incast.farmem.run import LIBRARY, Memory, Outcome, check, run
 from incast.farmem.traced import Cache, Traced
 
 
@@ -34,6 +35,30 @@ def compiled(source: str, to: Path) -> Path:
     subprocess.run(["cc", "-O1", "-x", "c", "-", "-o", to], input=source, text=True, check=True)
     return to
 
+
+def memory(pages: int, page: int = 4096, read_ahead: int = 0, pages_a_request: int = 1) -> Memory:
+    """So many pages of local memory, with a delay of 1 µs and 100 Gb/s."""
+    return Memory(pages * page, 1_000_000, 100 * 10**9, page, read_ahead, pages_a_request)
+
+
+def python(code: str, with_: Memory) -> Outcome:
+    """Runs a script."""
+    return run([sys.executable, "-c", code], with_)
+
+
+SWEEP = """
+import ctypes, struct
+block = bytearray(3001 * 4096)
+first = -(ctypes.addressof(ctypes.c_char.from_buffer(block)) // -4096)
+pages = range(64, len(block) - 4096, 4096)
+for sweep in range({sweeps}):
+    for at in pages:
+        block[at]{change}
+with open("/proc/self/pagemap", "rb") as words:
+    words.seek(first * 8)
+    here = sum(word >> 63 for word, in struct.iter_unpack("<Q", words.read(3000 * 8)))
+print(here)
+"""
 
 PATTERN = """
 #include <stdio.h>

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -127,12 +128,19 @@ def test_a_desk_that_breaks_says_why(scenario: Path, tmp_path: Path) -> None:
         run_operated(written, variant, out, Operator(out / "guests", ["host0"], Broken(out, ["host0"])))
 
 
-@built
-def test_hosts_start_again_where_a_run_was_killed(scenario: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
+@contextmanager
+def up_here(scenario: Path, out: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Hosts of a process that stays in the foreground."""
     with subprocess.Popen([*INCAST, "up", scenario, "host0", "--out", out, "--here"]) as process:
         while process.poll() is None and not SocketDesk.is_there(out):
             time.sleep(0.05)
+        yield process
+
+
+@built
+def test_hosts_start_again_where_a_run_was_killed(scenario: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with up_here(scenario, out) as process:
         process.kill()
     done = emu("up", scenario, "host0", "--out", out, "--force")
     assert done.returncode == 0, done.stderr
@@ -143,9 +151,7 @@ def test_hosts_start_again_where_a_run_was_killed(scenario: Path, tmp_path: Path
 @built
 def test_what_ends_the_run_in_the_background_keeps_what_was_measured(scenario: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    with subprocess.Popen([*INCAST, "up", scenario, "host0", "--out", out, "--here"]) as process:
-        while process.poll() is None and not SocketDesk.is_there(out):
-            time.sleep(0.05)
+    with up_here(scenario, out) as process:
         process.terminate()
         assert process.wait(60) == 0
     assert json.loads((out / "summary.json").read_text())["end"] == "interrupted"

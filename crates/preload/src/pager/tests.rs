@@ -231,7 +231,7 @@ fn waits_of_several_threads_overlap() {
         if !can_handle_faults() {
             return;
         }
-        let _folder = begin("latency=200000000,rate=100000000000");
+        let _folder = begin("latency=500000000,rate=100000000000");
         let memory = Memory::map(PAGES);
         let began = monotonic_ns();
         let mut threads = [0; 2];
@@ -249,7 +249,6 @@ fn waits_of_several_threads_overlap() {
             Duration::from_nanos(stats().injected_ps.get() / 1000),
         );
         assert!((0..PAGES).all(|page| memory.get(page) == 8));
-        // One after the other they take all of it; half of it, and what a busy machine adds, if they overlap.
-        assert!(took < waited.mul_f64(0.95), "{took:?} for waits of {waited:?}");
+        assert!(took < waited.mul_f64(0.8), "{took:?} for waits of {waited:?}");
     });
 }
