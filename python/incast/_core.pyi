@@ -1,6 +1,6 @@
 """The Rust core; see crates/bindings."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,14 @@ LEVELS: str
 def port_levels(
     interval_ps: int, names: list[str], ports: Array, times_ps: Array, measured: Sequence[Array]
 ) -> bytes: ...
+
+class TableError(Exception):
+    """A table of a run that is not there, or damaged."""
+
+def read_jobs(run: Path) -> str: ...
+def read_figures(
+    run: Path, incomplete: Set[str], first_groups: Mapping[str, int], timed: Set[str], tasks: int
+) -> str: ...
 def expand(topology: str) -> str: ...
 
 class Scenario:

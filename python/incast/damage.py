@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
-from polars.exceptions import PanicException, PolarsError
+from typing import TYPE_CHECKING
 
-DAMAGED = (PolarsError, PanicException)
+if TYPE_CHECKING:
+    from polars.exceptions import PanicException, PolarsError
+
+
+def damaged() -> tuple[type[PolarsError], type[PanicException]]:
+    """These exceptions, for an `except`, which asks only when something is raised: Polars takes a while."""
+    from polars.exceptions import PanicException, PolarsError
+
+    return PolarsError, PanicException

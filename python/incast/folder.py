@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from incast import _core, table_files
 from incast.bounded import read_json
+from incast.damage import damaged
 from incast.errors import OutputError, OutputExistsError, ResultError, why
 
 if TYPE_CHECKING:
@@ -217,11 +218,9 @@ def _number(said: str) -> int | None:
 @contextmanager
 def readable(place: Path) -> Iterator[None]:
     """Names the table, or the file, that is damaged; raises `ResultError`."""
-    from incast.damage import DAMAGED  # Polars takes a while.
-
     try:
         yield
-    except (*DAMAGED, ValueError) as error:
+    except (*damaged(), ValueError) as error:
         raise ResultError(f"{place} is damaged: {why(error)}") from None
 
 

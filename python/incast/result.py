@@ -8,9 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
-from incast import folder, incomplete, plots, stored
+from incast import folder, incomplete, stored
 from incast.arguments import checked
 from incast.errors import ResultError
 from incast.folder import scan
@@ -20,6 +18,7 @@ from incast.metrics import DONE, JOB, PORTS
 
 if TYPE_CHECKING:
     import altair as alt
+    import polars as pl
 
 
 class Result:
@@ -122,6 +121,8 @@ class Result:
         `jobs.answers.fct_p99`: a bar for each choice and a dot for each run. Raises `ResultError` where there
         is nothing to draw, and `MissingLibraryError` without the extra `report`.
         """
+        from incast import plots  # Polars takes a while.
+
         return plots.draw(self.runs, what, port)
 
     @checked(ResultError)
@@ -131,6 +132,8 @@ class Result:
             raise ResultError(unknown("a table", table, folder.TABLES))
         if self.runs == [self]:
             return scan(self.path, table)
+        import polars as pl  # It takes a while.
+
         frames = [
             scan(run.path, table).with_columns(
                 choice=pl.lit(run.summary["choice"], pl.String), seed=pl.lit(run.summary["seed"], pl.UInt64)
@@ -173,6 +176,8 @@ def _which(run: Result) -> dict[str, Any]:
 
 def _figures(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
     """Figures as a frame, without those that no row has."""
+    import polars as pl
+
     frame = pl.DataFrame(list(rows), infer_schema_length=None, strict=False)
     kept = [name for name in frame.columns if frame[name].null_count() < frame.height]
     return readable(frame.select(kept))

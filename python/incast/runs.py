@@ -17,8 +17,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from polars.exceptions import PolarsError
-
 from incast import _core, folder
 from incast._version import __version__
 from incast.emu import congestion, linux
@@ -204,7 +202,7 @@ class _Run:
             found = figures(self.place, core.get("end", ""), core.get("sim_time_ps", 0))
             summary["thresholds"] = [asdict(each.check(found)) for each in self.variant.resolved.thresholds]
             summary |= found
-        except (ResultError, PolarsError) as failed:
+        except ResultError as failed:
             error = error or why(failed)
         if error:
             summary["error"] = error

@@ -6,13 +6,15 @@ import random
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
 from incast.folder import RESOLVED, SUMMARY
 
 US, MS = 10**6, 10**9
+COMPRESSION: Literal["snappy"] = "snappy"
+"""That of the tables of a run."""
 Link = tuple[str, str, int]
 TASKS = {
     "task": pl.Int64,
@@ -165,7 +167,7 @@ def write_pauses(folder: Path, storms: int = 2) -> None:
         pause_received=pl.when(host).then(40).otherwise(0),
         paused_ps=pl.when(host).then(2 * MS).otherwise(0),
     )
-    ports.write_parquet(folder / "ports" / "part-00000.parquet")
+    ports.write_parquet(folder / "ports" / "part-00000.parquet", compression=COMPRESSION)
     hot = next(iter(pl.read_parquet(folder / "ports_series")["port"].cast(pl.String)))
     pause = {
         "port": hot,
@@ -183,7 +185,7 @@ def write_pauses(folder: Path, storms: int = 2) -> None:
         pause_received=pl.lit(0),
         paused_ps=pl.col("time_ps").diff().clip(0, None).fill_null(0).over("port") // 4,
     )
-    series.write_parquet(folder / "ports_series" / "part-00000.parquet")
+    series.write_parquet(folder / "ports_series" / "part-00000.parquet", compression=COMPRESSION)
     found = [{"time_ps": 2 * MS + i, "what": "pfc-storm", "where": f"{hot} class 3"} for i in range(storms)]
     write_table(folder, "events", found)
 
@@ -293,7 +295,7 @@ def write_table(folder: Path, name: str, rows: Rows | pl.DataFrame, part: int = 
     frame = rows if isinstance(rows, pl.DataFrame) else pl.DataFrame(rows, infer_schema_length=None)
     text = [c for c in frame.columns if frame[c].dtype == pl.String]
     frame.with_columns(pl.col(text).cast(pl.Categorical)).write_parquet(
-        folder / name / f"part-{part:05}.parquet"
+        folder / name / f"part-{part:05}.parquet", compression=COMPRESSION
     )
 
 

@@ -75,8 +75,8 @@ def test_checks_of_scenarios_load_neither_frames_nor_what_draws(tmp_path: Path) 
 def test_runs_and_their_reports_load_frames_and_templates_only(tmp_path: Path) -> None:
     bundle.script()  # Put together once for all pages of this machine.
     scenario = str(written(tmp_path, SMALL))
-    assert loaded(tmp_path, "run", scenario, "--out", "out", "--no-report") == {"polars", "pydantic"}
-    assert loaded(tmp_path, "compare", "out", "out") == {"polars", "pydantic"}
+    assert loaded(tmp_path, "run", scenario, "--out", "out", "--no-report") == {"pydantic"}
+    assert loaded(tmp_path, "compare", "out", "out") == {"pydantic"}
     assert loaded(tmp_path, "run", scenario, "--out", "out2") == {"jinja2", "polars", "pydantic"}
     assert loaded(tmp_path, "report", "out") == {"jinja2", "polars", "pydantic"}
 

@@ -20,6 +20,7 @@ from incast.report import write, write_comparison
 from incast.report.load import load
 from incast.view.modules import joined
 from report_data import (
+    COMPRESSION,
     DCTCP,
     DEEP,
     MS,
@@ -60,7 +61,7 @@ def unpacked(page: Path, name: str) -> Any:
 def edit(folder: Path, name: str, *columns: pl.Expr) -> None:
     """Changes columns of a table."""
     file = folder / name / "part-00000.parquet"
-    pl.read_parquet(file).with_columns(*columns).write_parquet(file)
+    pl.read_parquet(file).with_columns(*columns).write_parquet(file, compression=COMPRESSION)
 
 
 def leave_unfinished(folder: Path, count: int) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ import polars as pl
 import pytest
 
 from incast.errors import ResultError
+from incast.kinds import traits
 from incast.summary import figures
 
 MS = 10**9
@@ -19,7 +22,7 @@ def write(folder: Path, table: str, rows: Sequence[dict[str, Any]]) -> None:
     (folder / table).mkdir()
     frame = pl.DataFrame(list(rows), infer_schema_length=None)
     for number, part in enumerate(frame.iter_slices(2)):
-        part.write_parquet(folder / table / f"part-{number:05}.parquet")
+        part.write_parquet(folder / table / f"part-{number:05}.parquet", compression="snappy")
 
 
 def flow(job: str, group: int, start: int, end: int | None, **more: Any) -> dict[str, Any]:
@@ -161,3 +164,71 @@ def test_figures_of_the_ports(folder: Path) -> None:
 def test_a_missing_table_is_said(tmp_path: Path) -> None:
     with pytest.raises(ResultError, match="has no table 'jobs'"):
         figures(tmp_path, "finished", 0)
+
+
+def test_a_damaged_table_is_said(folder: Path) -> None:
+    (folder / "flows" / "part-00001.parquet").write_bytes(b"PAR1 is what it is not PAR1")
+    with pytest.raises(ResultError, match=r"flows/part-00001.parquet is damaged: "):
+        figures(folder, "finished", 0)
+
+
+def test_flows_that_did_not_finish_are_longer_than_any_where_their_job_failed(folder: Path) -> None:
+    jobs = pl.read_parquet(folder / "jobs").with_columns(
+        outcome=pl.when(pl.col("job") == "s").then(pl.lit("failed")).otherwise("outcome")
+    )
+    jobs.write_parquet(folder / "jobs" / "part-00000.parquet", compression="snappy")
+    job = figures(folder, "finished", 20 * MS)["jobs"]["s"]
+    assert (job["fct_p50_ps"], job["fct_p99_ps"]) == (round(4.5 * MS), None)
+    assert (job["fct_mean_ps"], job["fct_max_ps"]) == (None, None)
+    assert (job["group_mean_ps"], job["group_p99_ps"]) == (None, None)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_figures_of_random_flows_are_those_of_frames(folder: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    rows = []
+    for number in range(chance.choice([1, 7, 300])):
+        start, took = chance.randrange(10**12), chance.randrange(10**11)
+        end = None if chance.random() < 0.1 else start + took
+        rows.append(
+            {
+                **flow(chance.choice(["s", "bg"]), chance.randrange(6), 0, 0),
+                "flow": number,
+                "start_ps": start,
+                "end_ps": end,
+                "outcome": "unfinished" if end is None else "finished",
+                "retransmits": chance.randrange(5),
+            }
+        )
+    shutil.rmtree(folder / "flows")
+    write(folder, "flows", rows)
+    frame = pl.DataFrame(rows, schema_overrides={"end_ps": pl.Int64}).filter(pl.col("job") == "s")
+    took_ps = pl.col("end_ps") - pl.col("start_ps")
+    spans = (
+        frame.filter(pl.col("group") >= traits("coflows").first_group)
+        .group_by("group")
+        .agg(
+            pl.when(pl.col("end_ps").is_not_null().all()).then(
+                pl.col("end_ps").max() - pl.col("start_ps").min()
+            )
+        )
+    )
+    expected = {
+        **_by_frames(frame.select(took_ps).to_series(), "fct", {"p50": 0.5, "p99": 0.99, "max": 1.0}),
+        **_by_frames(spans["end_ps"], "group", {"p99": 0.99}),
+        "unfinished": frame["end_ps"].null_count(),
+        "retransmits": frame["retransmits"].sum(),
+    }
+    job = figures(folder, "until", 10**12)["jobs"]["s"]
+    assert {key: job[key] for key in expected} == expected
+
+
+def _by_frames(times: pl.Series, name: str, parts: dict[str, float]) -> dict[str, int | None]:
+    """The same figures, as Polars computes them."""
+    found = {key: times.quantile(part, "linear") for key, part in parts.items()}
+    mean = times.cast(pl.Float64).mean()
+    assert mean is None or isinstance(mean, float)
+    return {
+        f"{name}_{key}_ps": None if value is None else round(value)
+        for key, value in {"mean": mean, **found}.items()
+    }

@@ -7,6 +7,7 @@ mod broadcast;
 mod broadcast_live;
 mod broadcast_probe;
 mod farmem;
+mod figures;
 mod flow_files;
 mod levels;
 mod live;
@@ -38,6 +39,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     flow_files::register(module)?;
     scenario::register(module)?;
     levels::register(module)?;
+    figures::register(module)?;
     live::register(module)?;
     walk::register(module)?;
     mine::register(module)?;

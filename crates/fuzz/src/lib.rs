@@ -12,6 +12,7 @@ pub mod files;
 pub mod live;
 pub mod mine;
 pub mod mine_node;
+pub mod record;
 pub mod rpc;
 pub mod scenario;
 pub mod shuffle;
@@ -23,7 +24,7 @@ pub mod walk;
 pub type Target = fn(&[u8]);
 
 /// All targets by name.
-pub const TARGETS: [(&str, Target); 31] = [
+pub const TARGETS: [(&str, Target); 32] = [
     ("broadcast_messages", broadcast::messages),
     ("broadcast_plan", broadcast::plan),
     ("broadcast_topology", broadcast::topology),
@@ -44,6 +45,7 @@ pub const TARGETS: [(&str, Target); 31] = [
     ("mine_journal", mine::journal),
     ("mine_messages", mine_node::messages),
     ("mine_text", mine::text),
+    ("record_table", record::table),
     ("rpc_messages", rpc::messages),
     ("scenario", scenario::spec),
     ("shuffle_messages", shuffle::messages),

@@ -30,6 +30,7 @@ pub mod levels;
 mod lists;
 pub mod rows;
 mod schema;
+pub mod stored;
 mod table;
 
 pub use column::{Column, ColumnData, F64, Label, Labels, Nullable, Text, U8, U64};

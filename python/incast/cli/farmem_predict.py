@@ -15,7 +15,7 @@ from incast import table_files, text
 from incast.cli import farmem_options as shared
 from incast.cli import show
 from incast.cli.common import ForceFile, Json, told
-from incast.damage import DAMAGED
+from incast.damage import damaged
 from incast.errors import why
 from incast.farmem import options
 from incast.farmem.overhead import Overhead
@@ -160,7 +160,7 @@ def _beside(cells: pl.DataFrame, measured: Path) -> Errors:
     try:
         read = table_files.read_csv if measured.suffix == ".csv" else table_files.read_parquet
         table = read(measured)
-    except (*DAMAGED, OSError) as error:
+    except (*damaged(), OSError) as error:
         options.refuse(f"can't read it: {why(error)}", option)
     refuse_twice(table.columns, measured)
     if "degradation" not in table.columns:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from incast import perfetto, report, skipping
+from incast import report, skipping
 from incast.cli import show, show_run
 from incast.cli.common import ForceFile, Json, told
 from incast.comparison import compare as compare_results
@@ -41,6 +41,8 @@ def write_trace(
     as_json: Json = False,
 ) -> None:
     """Write a run as a Perfetto trace: tasks, flows and queues on one time axis, for ui.perfetto.dev."""
+    from incast import perfetto  # Polars takes a while.
+
     with told(as_json):
         result = Result.open(run)
         if out:

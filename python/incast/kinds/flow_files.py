@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from incast import _core
 from incast.bounded import read_bytes
-from incast.damage import DAMAGED
+from incast.damage import damaged
 from incast.document import Loc
 from incast.errors import why
 from incast.hints import allowed, shortened
@@ -87,7 +87,7 @@ class FlowFile:
             yield from self._read(open_table(self.path))
         except TableError as error:
             self.problem(f"not readable as a table: {error}", error.line)
-        except (*DAMAGED, OSError, ValueError) as error:
+        except (*damaged(), OSError, ValueError) as error:
             self.problem(f"not readable as a table: {why(error)}")
 
     def sizes(self) -> list[tuple[int, float]]:

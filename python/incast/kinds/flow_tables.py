@@ -39,7 +39,7 @@ class Table(Protocol):
 
 
 def open_table(path: Path) -> Table:
-    """The table of a file. Raises ValueError or an error of `DAMAGED` for a file that has none."""
+    """The table of a file. Raises ValueError or what `damaged` lists for a file that has none."""
     match path.suffix.lower():
         case ".csv":
             return _Csv(path)

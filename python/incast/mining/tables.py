@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from incast import _core, table_files
-from incast.damage import DAMAGED
+from incast.damage import damaged
 from incast.errors import why
 from incast.mining.request import ITEM_MAX, refuse
 from incast.walks.problem import refuse_twice
@@ -42,7 +42,7 @@ def read(file: Path, core: _core.MineTransactions, memory: int) -> Names:
         if parts == 1:
             return long_form(table.collect(), core, str(file))
         return _in_parts(table, parts, core, str(file))
-    except (*DAMAGED, OSError) as error:
+    except (*damaged(), OSError) as error:
         refuse(f"{why(error)}: a table with the columns transaction and item is allowed", file=file)
 
 

@@ -16,7 +16,7 @@ import yaml
 
 from incast import stored, table_files, text
 from incast.bounded import read_json, read_text
-from incast.damage import DAMAGED
+from incast.damage import damaged
 from incast.document.yaml import FILE_BYTES_MAX
 from incast.errors import ResultError
 from incast.folder import GRAPH, RESOLVED, SUBFOLDERS, SUMMARY, WRITTEN, check_format
@@ -202,7 +202,7 @@ def _figures(folder: Path, summary: dict[str, Any]) -> dict[str, Any]:
     """The figures of a run that did not come to write its summary, as far as its tables are whole."""
     try:
         return figures(folder, str(summary.get("end", "")), summary.get("sim_time_ps", 0))
-    except (*DAMAGED, ResultError, KeyError, OSError):
+    except (*damaged(), ResultError, KeyError, OSError):
         return {}
 
 
@@ -213,7 +213,7 @@ def _read_table(folder: Path, name: str, notes: list[str]) -> pl.DataFrame:
     for file in sorted(folder.glob("*.parquet")) if folder.is_dir() else ():
         try:
             parts.append(_shape(table_files.read_parquet(file), columns))
-        except (*DAMAGED, OSError):
+        except (*damaged(), OSError):
             notes.append(f"{name}/{file.name} could not be read; its rows are missing here.")
     return pl.concat(parts)
 

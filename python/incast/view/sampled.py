@@ -13,7 +13,7 @@ from pathlib import Path
 import polars as pl
 
 from incast import _core, table_files
-from incast.damage import DAMAGED
+from incast.damage import damaged
 from incast.folder import LEVELS
 from incast.view import tables
 
@@ -38,7 +38,7 @@ class Part:
     def rows(self, step_ps: int) -> pl.LazyFrame:
         """Rows as in `ports_levels`, with the longest steps that are not longer than this; else the samples.
 
-        Raises what `DAMAGED` lists, or `OSError`.
+        Raises what `damaged` lists, or `OSError`.
         """
         fits = [each for each in self.steps if each <= step_ps]
         if fits:
@@ -71,7 +71,7 @@ def readable(
     for part in found:
         try:
             yield part.rows(step_ps).filter(*where).collect()
-        except (*DAMAGED, OSError):
+        except (*damaged(), OSError):
             tables.note(part.samples, notes)
 
 
@@ -81,7 +81,7 @@ def _part(samples: Path, levels: Path | bytes) -> Part | None:
     try:
         rows = table_files.scan_parquet(levels).select("port", "time_ps", "step_ps", *MEASURED)
         said = rows.group_by(step).agg(begin=(time - step).min(), end=time.max()).sort("step_ps").collect()
-    except (*DAMAGED, OSError):
+    except (*damaged(), OSError):
         return None
     if not said.height or said["step_ps"][0] < FINEST:
         return None
@@ -92,7 +92,7 @@ def _computed(file: Path, interval_ps: int, notes: list[str]) -> Part | None:
     try:
         stat = file.stat()
         return _part(file, levels(file, (stat.st_size, stat.st_mtime_ns), interval_ps))
-    except (*DAMAGED, OSError):
+    except (*damaged(), OSError):
         tables.note(file, notes)
         return None
 
@@ -101,7 +101,7 @@ def _computed(file: Path, interval_ps: int, notes: list[str]) -> Part | None:
 def levels(file: Path, _: tuple[int, int], interval_ps: int) -> bytes:
     """The levels of a part as the core writes them; the same for the same size and time of change.
 
-    Raises what `DAMAGED` lists, or `OSError`.
+    Raises what `damaged` lists, or `OSError`.
     """
     rows = _scanned(file).filter(pl.col("time_ps") >= 0).collect()
     ports = rows["port"].unique(maintain_order=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from incast import table_files
-from incast.damage import DAMAGED
+from incast.damage import damaged
 
 Schema = dict[str, pl.DataType]
 
@@ -48,12 +48,12 @@ def each_part(files: Sequence[Path], columns: Schema, notes: list[str]) -> Itera
     for file in files:
         try:
             yield scanned(file, columns)
-        except (*DAMAGED, OSError):
+        except (*damaged(), OSError):
             note(file, notes)
 
 
 def scanned(file: Path, columns: Schema) -> pl.LazyFrame:
-    """A file with these columns, absent ones null; raises what `DAMAGED` lists, or `OSError`."""
+    """A file with these columns, absent ones null; raises what `damaged` lists, or `OSError`."""
     lazy = table_files.scan_parquet(file)
     there = lazy.collect_schema().names()
     return lazy.select(
@@ -74,7 +74,7 @@ def collect(
         for part in each_part([file], columns, notes):
             try:
                 found.append(part.filter(*where).collect() if where else part.collect())
-            except (*DAMAGED, OSError):
+            except (*damaged(), OSError):
                 note(file, notes)
     return pl.concat(found)
 
@@ -83,7 +83,7 @@ def collected(lazy: pl.LazyFrame, notes: list[str]) -> list[pl.DataFrame]:
     """The rows of a readable query, and none of one that can't be read, which is noted."""
     try:
         return [lazy.collect()]
-    except (*DAMAGED, OSError):
+    except (*damaged(), OSError):
         notes.append("A part of a table could not be read; its rows are missing here.")
         return []
 

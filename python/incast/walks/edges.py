@@ -14,7 +14,7 @@ import polars as pl
 
 from incast import table_files
 from incast.bounded import lines as bounded
-from incast.damage import DAMAGED
+from incast.damage import damaged
 from incast.errors import why
 from incast.hints import shortened
 from incast.quantity import parse_whole
@@ -107,7 +107,7 @@ def read_csv(file: Path, weighted: bool, directed: bool) -> Graph:
     """A table with the columns `source` and `target`, and `weight` if asked for; any names."""
     try:
         table = table_files.read_csv(file, infer_schema=False)
-    except (*DAMAGED, OSError) as error:
+    except (*damaged(), OSError) as error:
         _ragged(file)
         refuse(why(error), file=file)
     refuse_twice(table.columns, file)
@@ -129,7 +129,7 @@ def read_parquet(file: Path, weighted: bool, directed: bool) -> Graph:
     """The same as Parquet; the names are integers or text."""
     try:
         table = table_files.read_parquet(file)
-    except (*DAMAGED, OSError) as error:
+    except (*damaged(), OSError) as error:
         refuse(why(error), file=file)
     return _of_table(file, table, weighted, directed, first_line=None)
 
