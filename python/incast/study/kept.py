@@ -21,7 +21,7 @@ from incast.folder import write_text
 from incast.hints import allowed, shortened
 from incast.study import cells, published
 from incast.study.axes import Cell
-from incast.study.processes import Cost
+from incast.study.noted import Cost
 from incast.study.ran import Ran
 from incast.study.study import Study
 

@@ -20,12 +20,15 @@ from dataclasses import dataclass, replace
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeAlias
 
 from incast.errors import IncastError
+from incast.study import noted
 from incast.study.cells import CellRun
+from incast.study.noted import Cost
 
 # A fresh interpreter each: forking a process that has threads is not safe.
 _SPAWN = multiprocessing.get_context("spawn")
@@ -38,21 +41,10 @@ Watch: TypeAlias = "Callable[[int, Mapping[str, Any]], None]"
 
 
 @dataclass(frozen=True)
-class Cost:
-    """What a run took: differs from time to time and from machine to machine."""
-
-    wall_s: float
-    cpu_s: float
-    memory_max_bytes: int
-    """The process's greatest resident memory meanwhile, Python and its libraries included."""
-
-
-@dataclass(frozen=True)
 class Ended:
     """How a run ended."""
 
     number: int
-    cost: Cost | None
     error: str = ""
     """Why it failed; empty when it didn't."""
 
@@ -60,16 +52,19 @@ class Ended:
 def run(runs: Sequence[CellRun], out: Path, jobs: int, watch: Watch | None = None) -> Generator[Ended]:
     """Runs all, `jobs` at a time, and yields each as it ends. Closing the iterator ends those that run."""
     yield from run_brief(runs, out)
-    waiting = [(number, each) for number, each in enumerate(runs) if not each.work.brief][::-1]
+    waiting = _orders(runs, out)
+    upcoming = next(waiting, None)
     idle: list[_Worker] = []
     active: dict[Connection, tuple[int, _Worker]] = {}
 
     def begin() -> None:
-        while waiting and len(active) < jobs:
-            number, each = waiting.pop()
+        nonlocal upcoming
+        while upcoming and len(active) < jobs:
+            number, order = upcoming
             worker = _free(idle)
             active[worker.connection] = number, worker
-            worker.begin(each, out / each.place)
+            worker.begin(order)
+            upcoming = next(waiting, None)
 
     try:
         begin()
@@ -95,6 +90,13 @@ def run_brief(runs: Sequence[CellRun], out: Path) -> Generator[Ended]:
     for number, each in enumerate(runs):
         if each.work.brief:
             yield replace(run_one(each, out / each.place, tell_nobody), number=number)
+
+
+def _orders(runs: Sequence[CellRun], out: Path) -> Iterator[tuple[int, memoryview]]:
+    """What tells a process to do a run, for each that needs one; made before a process waits for it."""
+    for number, each in enumerate(runs):
+        if not each.work.brief:
+            yield number, ForkingPickler.dumps((each, out / each.place))
 
 
 def _free(idle: list[_Worker]) -> _Worker:
@@ -124,10 +126,10 @@ class _Worker:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()
 
-    def begin(self, run: CellRun, place: Path) -> None:
+    def begin(self, order: memoryview) -> None:
         """Begins a run; of a process that is gone, `hear` says so."""
         with suppress(BrokenPipeError):
-            self.connection.send((run, place))
+            self.connection.send_bytes(order)
 
     def hear(self) -> Mapping[str, Any] | Ended:
         """The next message of its run: how far it is, or how it ended."""
@@ -135,7 +137,7 @@ class _Worker:
             message: Mapping[str, Any] | Ended = self.connection.recv()
         except (EOFError, ConnectionResetError):
             self.process.join()
-            return Ended(0, None, f"its process ended with code {self.process.exitcode}")
+            return Ended(0, f"its process ended with code {self.process.exitcode}")
         return message
 
     def end(self) -> None:
@@ -192,15 +194,16 @@ def tell_nobody(_: int, __: Mapping[str, Any]) -> None:
 
 
 def run_one(run: CellRun, place: Path, tell: Watch) -> Ended:
-    """Runs in this process, and says what it took; under the number 0."""
-    error = ""
+    """Runs in this process, and notes what it took; says how it ended, under the number 0."""
     before = _cpu_s()
-    wall_s = 0.0
     try:
         error, wall_s = run.work.run(place, tell)
+        if not error:
+            cost = Cost(wall_s, round(_cpu_s() - before, 3), _memory_max_bytes())
+            noted.write(run, place, cost)
     except (IncastError, OSError) as failed:
         error = str(failed)
-    return Ended(0, Cost(wall_s, round(_cpu_s() - before, 3), _memory_max_bytes()), error)
+    return Ended(0, error)
 
 
 def _cpu_s() -> float:

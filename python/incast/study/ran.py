@@ -10,7 +10,7 @@ from incast.folder import SUMMARY
 from incast.hints import allowed
 from incast.result import Result
 from incast.study.axes import Cell
-from incast.study.processes import Cost
+from incast.study.noted import Cost
 from incast.study.run import Done
 from incast.study.study import Study
 

@@ -21,7 +21,7 @@ def run(runs: Sequence[CellRun], out: Path, cluster: Cluster) -> Generator[Ended
     numbers = [number for number, each in enumerate(runs) if not each.work.brief]
     there = [runs[number] for number in numbers]
     for came in tasks.run(_run, there, [out / each.place for each in there], cluster):
-        ended = came.value or Ended(0, None, came.error)
+        ended = came.value or Ended(0, came.error)
         yield replace(ended, number=numbers[came.number])
 
 

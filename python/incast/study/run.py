@@ -8,37 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
-
-from pydantic import TypeAdapter
 
 from incast import folder
 from incast.bounded import read_json
 from incast.errors import OutputExistsError, RunError
-from incast.study import processes
+from incast.study import noted, processes
 from incast.study.axes import Cell
 from incast.study.cells import CellRun, cell_runs
-from incast.study.processes import Cost, Ended
+from incast.study.noted import Cost
 from incast.study.study import Study
 
 if TYPE_CHECKING:
     from incast.live.cluster import Cluster
 
 RUNS = "runs"
-_ENDED = "study-run.json"
-
-
-@dataclass(frozen=True)
-class _Noted:
-    """What is noted of a run that has ended."""
-
-    digest: str
-    cost: Cost
-
-
-_NOTED = TypeAdapter(_Noted)
 
 
 class Watcher:
@@ -92,7 +78,7 @@ def run_study(
     """
     runs = [each for each in cell_runs(study, cells, seeds) if (each.cell, each.seed) not in but]
     claim(out, study)
-    missing = [each for each in runs if force or not ended(each, out)]
+    missing = [each for each in runs if force or not noted.read(each, out / RUNS / each.place)]
     run_missing(missing, out, jobs=jobs, cluster=cluster, total=len(runs), watcher=watcher)
     return found(out, runs)
 
@@ -106,10 +92,10 @@ def run_missing(
     total: int,
     watcher: Watcher | None = None,
 ) -> list[Done]:
-    """Runs these, the missing ones of `total`, and notes how each ended."""
+    """Runs these, the missing ones of `total`."""
     failed = []
     for each in missing:
-        _forget(each, out)
+        noted.forget(out / RUNS / each.place)
     with watcher or Watcher() as watched:
         watched.begin(missing, total)
         if cluster:
@@ -120,7 +106,8 @@ def run_missing(
             ending = processes.run(missing, out / RUNS, jobs, watched.progress)
         with closing(ending):
             for end in ending:
-                failed += _note(missing[end.number], end, out)
+                if end.error:
+                    failed.append(f"{missing[end.number].place}: {end.error}")
                 watched.ended(end.number)
     if failed:
         raise RunError("\n".join(failed))
@@ -129,16 +116,8 @@ def run_missing(
 
 def found(out: Path, runs: Sequence[CellRun]) -> list[Done]:
     """Those of the runs that have ended, in order."""
-    return [Done(each, out / RUNS / each.place, cost) for each in runs if (cost := ended(each, out))]
-
-
-def ended(run: CellRun, out: Path) -> Cost | None:
-    """What the run took, if it has ended and would be the same again."""
-    try:
-        noted = _NOTED.validate_python(read_json(out / RUNS / run.place / _ENDED))
-    except (OSError, ValueError):
-        return None
-    return noted.cost if noted.digest == run.digest else None
+    places = [(each, out / RUNS / each.place) for each in runs]
+    return [Done(each, place, cost) for each, place in places if (cost := noted.read(each, place))]
 
 
 def check_place(out: Path, study: Study) -> None:
@@ -158,18 +137,3 @@ def claim(out: Path, study: Study) -> None:
     check_place(out, study)
     out.mkdir(parents=True, exist_ok=True)
     folder.mark(out, folder.STUDY_MARKER, study=study.name)
-
-
-def _forget(run: CellRun, out: Path) -> None:
-    noted = out / RUNS / run.place / _ENDED
-    if noted.is_file():
-        noted.unlink()
-
-
-def _note(run: CellRun, end: Ended, out: Path) -> list[str]:
-    """Notes that the run has ended; what went wrong where it failed."""
-    if end.error or end.cost is None:
-        return [f"{run.place}: {end.error}"]
-    place = out / RUNS / run.place
-    folder.write_json(place / _ENDED, asdict(_Noted(run.digest, end.cost)))
-    return []

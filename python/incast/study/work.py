@@ -6,7 +6,7 @@ A document with the field `plan` is planned (`incast.broadcast.planned`), any ot
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
@@ -38,7 +38,7 @@ class Work(Protocol):
 
 @dataclass(frozen=True)
 class Simulation:
-    """A scenario."""
+    """A scenario. Its text is made when it is run."""
 
     written: WrittenScenario
     variant: Variant
@@ -52,7 +52,8 @@ class Simulation:
 
     def run(self, place: Path, tell: Tell) -> tuple[str, float]:
         """Simulates it."""
-        (done,) = run_all(self.written, [self.variant], place, force=True, jobs=1, threads=1, watch=tell)
+        written = replace(self.written, text=dump(self.written.document.plain()))
+        (done,) = run_all(written, [self.variant], place, force=True, jobs=1, threads=1, watch=tell)
         stuck = "; ".join(lines(done.summary)) if done.summary.get("end") == STUCK else ""
         return done.error or stuck, done.summary["wall_s"]
 
@@ -83,9 +84,8 @@ class Planning:
 
 def work(document: Node, folder: Path, seeds: Sequence[int]) -> Sequence[Work]:
     """What the document means, for each seed; `folder` is where its files are."""
-    text = dump(document.plain())
     if document.child("plan"):
-        request = planned.validate(document)
+        request, text = planned.validate(document), dump(document.plain())
         return [Planning(request, seed, text) for seed in seeds]
-    written = WrittenScenario(document, folder, text)
+    written = WrittenScenario(document, folder, text="")
     return [Simulation(written, variant) for variant in make_variants(written, seeds=seeds)]
