@@ -19,7 +19,7 @@ _BYTES_MAX = 64_000_000
 @cache
 def script() -> str:
     """Vega, Vega-Lite and Vega-Embed as JavaScript."""
-    kept = _cache_folder() / f"vega-{version('vl-convert-python')}.js"
+    kept = cache_folder() / f"vega-{version('vl-convert-python')}.js"
     with suppress(OSError, ValueError):
         return read_text(kept, _BYTES_MAX)
     import vl_convert
@@ -29,7 +29,8 @@ def script() -> str:
     return bundle
 
 
-def _cache_folder() -> Path:
+def cache_folder() -> Path:
+    """Where what all pages need is kept."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "incast"
 
 

@@ -5,6 +5,7 @@ import gzip
 import hashlib
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.resources import files
 from typing import Any
 
@@ -15,6 +16,16 @@ from incast.report import bundle
 from incast.report.charts import DASHES, Chart
 from incast.report.parts import Figure
 from incast.view.modules import joined
+
+
+class _Compiled(jinja2.FileSystemBytecodeCache):
+    """Compiled templates, as far as they can be kept: compiling is a tenth of a small page's time."""
+
+    def dump_bytecode(self, bucket: jinja2.bccache.Bucket) -> None:
+        """Keeps one."""
+        with suppress(OSError):
+            bundle.cache_folder().mkdir(parents=True, exist_ok=True)
+            super().dump_bytecode(bucket)
 
 
 class Book:
@@ -78,6 +89,7 @@ def _environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        bytecode_cache=_Compiled(str(bundle.cache_folder())),
     )
     environment.filters["breakable"] = _breakable
     return environment
