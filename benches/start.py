@@ -1,7 +1,7 @@
 """What a run costs beyond its packets: `python -m benches.start`.
 
-Each scenario runs as people run it; all but one without its report. Time is that of processors, and memory is
-the peak, start-up included.
+Each scenario runs as people run it, with its report and without. Time is that of processors, and memory is the
+peak, start-up included.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +47,6 @@ class Case:
     memory_mb: float | None = None
     flows: int = 0
     """Flows in the file that the job replays."""
-    report: bool = False
-    """Whether its report is written too."""
 
 
 def replay(flows: int, **most: float) -> Case:
@@ -57,7 +56,6 @@ def replay(flows: int, **most: float) -> Case:
 
 CASES = {
     "two hosts": Case(SWITCH, PAIR, cpu_s=0.5, memory_mb=80),
-    "two hosts, with the report": Case(SWITCH, PAIR, cpu_s=0.5, memory_mb=80, report=True),
     "8,192 hosts, two of which send": Case(TREE, PAIR, cpu_s=1.5),
     "a CSV file of 100,000 flows": replay(100_000, cpu_s=1.5),
     "a CSV file of a million flows": replay(1_000_000, memory_mb=250),
@@ -75,8 +73,8 @@ def write_flows(file: Path, count: int) -> None:
             out.write(f"{number / 5:.1f},{sender},{receiver},{chance.choice((1000, 1500, 3000))}\n")
 
 
-def costs(case: Case) -> list[measure.Cost]:
-    """What each of several runs took."""
+def costs(case: Case, report: bool) -> list[measure.Cost]:
+    """What each of several runs took, with its report or without."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         write_flows(folder / "flows.csv", case.flows)
@@ -84,18 +82,19 @@ def costs(case: Case) -> list[measure.Cost]:
         scenario = {"name": "start", "topology": case.topology, "jobs": [{"name": "job", **case.job}]}
         file.write_text(yaml.safe_dump(scenario))
         command = [sys.executable, "-m", "incast", "run", str(file), "--out", str(folder / "out")]
-        command += ["--force", "--json", *([] if case.report else ["--no-report"])]
+        command += ["--force", "--json", *([] if report else ["--no-report"])]
         return [measure.run(command) for _ in range(REPETITIONS)]
 
 
 def rows() -> Iterator[Row]:
     """Processor time and memory of each case."""
-    for name, case in CASES.items():
-        found = costs(case)
+    for (name, case), report in product(CASES.items(), (False, True)):
+        found = costs(case, report)
+        of = f"{name}, with the report" if report else name
         cpu = statistics.median(cost.cpu_s for cost in found)
         memory = statistics.median(megabytes(cost.rss_kib) for cost in found)
-        yield record(name, "processor time", "s", cpu, (None, None), case.cpu_s, "start")
-        yield record(name, "peak memory", "MB", memory, (None, None), case.memory_mb, "start")
+        yield record(of, "processor time", "s", cpu, (None, None), case.cpu_s, "start")
+        yield record(of, "peak memory", "MB", memory, (None, None), case.memory_mb, "start")
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ from incast import text
 from incast.report import phases, walked
 from incast.report.foreground import (
     DROPS,
+    ended_last,
     foreground_flows,
     switch_ports,
     switch_waits,
@@ -121,7 +122,7 @@ def _last(run: Run) -> Markup | None:
     flows = foreground_flows(run).filter(pl.col("fct_ps").is_not_null())
     if not flows.height:
         return None
-    last = flows.sort("end_ps", "flow", descending=[True, False]).row(0, named=True)
+    last = ended_last(flows).row(0, named=True)
     trouble = [
         text.plural(last[column], word)
         for column, word in (("timeouts", "timeout"), ("retransmits", "retransmission"))
@@ -173,7 +174,7 @@ def _apart_by_timeouts(run: Run, best: Run) -> Markup | None:
     with_, without = _median(hit), _median(flows.filter(pl.col("timeouts") == 0))
     if more <= 2 * fewer or with_ is None or without is None or with_ < 2 * without:
         return None
-    ended = flows.filter(pl.col("fct_ps").is_not_null()).sort("end_ps", "flow")
+    ended = ended_last(flows.filter(pl.col("fct_ps").is_not_null()))
     last = ", the last to end among them" if ended["timeouts"][-1] else ""
     those = "flow that waited" if hit.height == 1 else "flows that waited"
     return Markup("{} {} for the retransmission timer (median completion {}, without {}){}; {} {}.").format(

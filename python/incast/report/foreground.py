@@ -34,14 +34,25 @@ def foreground(run: Run) -> pl.DataFrame:
 
 def foreground_flows(run: Run) -> pl.DataFrame:
     """The flows of those jobs, with `fct_ps`: null where the flow did not finish."""
-    flows = run.table("flows")
-    jobs = foreground(run)["job"]
-    if jobs.len():
+    flows, jobs = run.table("flows"), foreground(run)["job"]
+    if 0 < jobs.len() < run.table("jobs").height:
         flows = flows.filter(pl.col("job").is_in(jobs.implode()))
     finished = pl.col("end_ps") >= pl.col("start_ps")
     return flows.with_columns(
         pl.when(finished & completed()).then(pl.col("end_ps") - pl.col("start_ps")).alias("fct_ps")
     )
+
+
+def ended_last(flows: pl.DataFrame) -> pl.DataFrame:
+    """Those that ended last, by number. There may be millions of flows, so not all are sorted."""
+    return flows.filter(pl.col("end_ps") == pl.col("end_ps").max()).sort("flow")
+
+
+def slowest(flows: pl.DataFrame, most: int) -> pl.DataFrame:
+    """Those that did not finish, then those that took longest; at most so many."""
+    least = flows["fct_ps"].top_k(most).min()
+    found = flows.filter(pl.col("fct_ps").is_null() | (pl.col("fct_ps") >= pl.lit(least, pl.Int64)))
+    return found.sort("fct_ps", "flow", descending=[True, False], nulls_last=False).head(most)
 
 
 def timed_flows(run: Run) -> pl.DataFrame:

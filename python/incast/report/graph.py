@@ -60,7 +60,8 @@ def graph(run: Run) -> Graph:
     for port in ports:
         near.setdefault(port.node, set()).add(port.peer)
         near.setdefault(port.peer, set()).add(port.node)
-    neighbours = {n: tuple(sorted(near[n], key=natural_key)) for n in sorted(near, key=natural_key)}
+    place = {node: number for number, node in enumerate(sorted(near, key=natural_key))}
+    neighbours = {node: tuple(sorted(near[node], key=place.__getitem__)) for node in place}
     return Graph(_tiers(neighbours, hosts(run)), tuple(ports), neighbours)
 
 
@@ -74,8 +75,7 @@ def _tiers(neighbours: dict[str, tuple[str, ...]], ends: frozenset[str]) -> dict
     tiers = {node: 0 for node in neighbours if node in ends}
     wave = list(tiers)
     while wave:
-        reached = [n for node in wave for n in neighbours[node] if n not in tiers]
-        for node in reached:
+        wave = list(dict.fromkeys(n for node in wave for n in neighbours[node] if n not in tiers))
+        for node in wave:
             tiers[node] = 1 + min(tiers[n] for n in neighbours[node] if n in tiers)
-        wave = list(dict.fromkeys(reached))
     return {node: tiers.get(node, 1) for node in neighbours}

@@ -212,17 +212,16 @@ def _read_table(folder: Path, name: str, notes: list[str]) -> pl.DataFrame:
     parts = [pl.DataFrame(schema=columns)]
     for file in sorted(folder.glob("*.parquet")) if folder.is_dir() else ():
         try:
-            parts.append(_shape(table_files.read_parquet(file), columns))
+            parts.append(_shape(table_files.scan_parquet(file), columns).collect())
         except (*damaged(), OSError):
             notes.append(f"{name}/{file.name} could not be read; its rows are missing here.")
     return pl.concat(parts)
 
 
-def _shape(part: pl.DataFrame, columns: dict[str, pl.DataType]) -> pl.DataFrame:
+def _shape(part: pl.LazyFrame, columns: dict[str, pl.DataType]) -> pl.LazyFrame:
+    there = set(part.collect_schema().names())
     return part.select(
-        pl.col(column).cast(kind, strict=False)
-        if column in part.columns
-        else pl.lit(None, dtype=kind).alias(column)
+        pl.col(column).cast(kind, strict=False) if column in there else pl.lit(None, dtype=kind).alias(column)
         for column, kind in columns.items()
     )
 

@@ -96,13 +96,18 @@ def listed(
     word: str,
     left: frozenset[str] = frozenset(),
     shown: int = ROWS_MAX,
+    of: int | None = None,
 ) -> Table:
-    """The first rows of `frame`; `word` is what a row is, to say how many are left out."""
+    """The first rows of `frame`; `word` is what a row is, to say how many are left out.
+
+    `of` is how many there are, where `frame` has only the first.
+    """
     rows = tuple(
         cells(*(column(row) for column in columns.values()))
         for row in frame.head(shown).iter_rows(named=True)
     )
-    return Table(caption, tuple(columns), rows, left, more_than(frame.height, word, shown))
+    more = more_than(frame.height if of is None else of, word, shown)
+    return Table(caption, tuple(columns), rows, left, more)
 
 
 def numbered(names: Iterable[str]) -> tuple[Key, ...]:

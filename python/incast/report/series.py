@@ -5,7 +5,7 @@ import polars as pl
 from incast import text
 from incast.report import charts, points
 from incast.report.charts import Chart
-from incast.report.foreground import foreground_flows
+from incast.report.foreground import foreground_flows, slowest
 from incast.report.parts import Drawn, Figure, numbered
 from incast.report.run import Run
 
@@ -39,8 +39,7 @@ def _flows(run: Run, suffix: str) -> list[Figure]:
     series = run.table("flows_series").drop_nulls(["flow", "time_ps"])
     sampled = series["flow"].unique()
     known = foreground_flows(run).filter(pl.col("flow").is_in(sampled.implode()))
-    slowest = known.sort("fct_ps", "flow", descending=[True, False], nulls_last=False).head(_FLOWS_MAX)
-    names = {row["flow"]: _flow_name(row) for row in slowest.iter_rows(named=True)}
+    names = {row["flow"]: _flow_name(row) for row in slowest(known, _FLOWS_MAX).iter_rows(named=True)}
     if not names:
         return []
     end = max(1, points.most(series, "time_ps"))

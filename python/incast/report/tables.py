@@ -8,7 +8,7 @@ from incast.choose import Ranking
 from incast.contrast import contrast
 from incast.kinds import traits
 from incast.overview import Choices, Compared, compared
-from incast.report.foreground import DROPS, foreground_flows, waiting_by_port
+from incast.report.foreground import DROPS, foreground_flows, slowest, waiting_by_port
 from incast.report.parts import ROWS_MAX, Cell, Columns, Row, Table, cells, listed, more_than
 from incast.report.run import Run
 
@@ -66,7 +66,7 @@ def hottest_ports(run: Run) -> Table:
 
 def slowest_flows(run: Run) -> Table:
     """Flows that did not finish, then the slowest."""
-    flows = foreground_flows(run).sort("fct_ps", "flow", descending=[True, False], nulls_last=False)
+    flows = foreground_flows(run)
     columns: Columns = {
         "Flow": lambda row: text.count(row["flow"]),
         "Job": lambda row: row["job"] or text.NONE,
@@ -81,7 +81,8 @@ def slowest_flows(run: Run) -> Table:
         "Timeouts": lambda row: text.count(row["timeouts"]),
         "Smoothed RTT": lambda row: text.time(row["srtt_ps"]),
     }
-    return listed("Slowest flows", flows, columns, "flow", frozenset({"Job", "From → to"}))
+    shown = slowest(flows, ROWS_MAX)
+    return listed("Slowest flows", shown, columns, "flow", frozenset({"Job", "From → to"}), of=flows.height)
 
 
 def jobs(run: Run) -> Table:
