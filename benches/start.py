@@ -1,7 +1,7 @@
 """What a run costs beyond its packets: `python -m benches.start`.
 
-Each scenario runs as people run it, with its report and without. Time is that of processors, and memory is the
-peak, start-up included.
+Each scenario runs as people run it, with its report and without. Time is that of processors, and memory is
+the peak, start-up included.
 """
 
 from __future__ import annotations
