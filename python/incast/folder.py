@@ -172,19 +172,10 @@ def check_format(place: Path) -> None:
 
 def scan(folder: Path, table: str) -> pl.LazyFrame:
     """The table of a run folder."""
-    return table_files.scan_parquet(_parts(folder, table))
-
-
-def scan_parts(folder: Path, table: str) -> list[pl.LazyFrame]:
-    """The same in parts, to be read one after the other where the table is long."""
-    return [table_files.scan_parquet(part) for part in _parts(folder, table)]
-
-
-def _parts(folder: Path, table: str) -> list[Path]:
     parts = sorted((folder / table).glob("*.parquet"))
     if not parts:
         raise ResultError(f"{folder} has no table {table!r}")
-    return parts
+    return table_files.scan_parquet(parts)
 
 
 def write_json(file: Path, content: Any) -> None:

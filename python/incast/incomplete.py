@@ -10,13 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from incast import text
 from incast.folder import scan
-
-if TYPE_CHECKING:
-    import polars as pl
 
 STUCK = "stuck"
 """How a run ended in which nothing was left to happen."""
@@ -45,14 +42,6 @@ def by_outcome(
         bad = rows.filter(~pl.col("outcome").is_in(good)).select("outcome", "len").iter_rows()
         found[str(job)] = ", ".join(f"{text.count(n)} {of} {_WORDS.get(how, how)}" for how, n in bad)
     return found
-
-
-def completion(jobs: Sequence[str]) -> pl.Expr:
-    """`fct`, where flows of these incomplete jobs that did not finish count as endless."""
-    import polars as pl  # It takes a while.
-
-    endless = pl.col("job").is_in(jobs) & pl.col("fct").is_null()
-    return pl.when(endless).then(float("inf")).otherwise(pl.col("fct").cast(pl.Float64)).alias("fct")
 
 
 def lines(summary: Mapping[str, Any]) -> list[str]:

@@ -23,7 +23,7 @@ pub struct Flows {
 
 /// Figures of the flows of one job, or of several. A time is missing where that of no flow is known, or where
 /// it is longer than any.
-#[derive(Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FlowsOfJob {
     /// Flow completion time: the mean.
     pub fct_mean_ps: Option<u64>,
@@ -89,21 +89,21 @@ impl Flows {
         Ok(Flows::from(counts, asked))
     }
 
-    fn from(mut counts: IndexMap<String, Counts>, asked: &Asked) -> Flows {
+    fn from(counts: IndexMap<String, Counts>, asked: &Asked) -> Flows {
         let (mut timed, mut grouped) = (Counts::default(), Sample::default());
-        for (job, each) in &counts {
-            grouped.extend(&each.groups);
-            if asked.timed.contains(job) {
+        let (mut of_jobs, mut groups) = (BTreeMap::new(), BTreeMap::new());
+        for (job, mut each) in counts {
+            if !each.groups.is_empty() {
+                groups.insert(job.clone(), Groups::of(&mut each.groups));
+                grouped.extend(std::mem::take(&mut each.groups));
+            }
+            let figures = each.figures();
+            if asked.timed.contains(&job) {
                 timed.join(each);
             }
+            of_jobs.insert(job, figures);
         }
-        let groups = counts.iter_mut().filter(|(_, each)| !each.groups.is_empty());
-        Flows {
-            groups: groups.map(|(job, each)| (job.clone(), Groups::of(&mut each.groups))).collect(),
-            group_mean_ps: grouped.mean(),
-            timed: timed.figures(),
-            of_jobs: counts.into_iter().map(|(job, each)| (job, each.figures())).collect(),
-        }
+        Flows { of_jobs, timed: timed.figures(), groups, group_mean_ps: grouped.mean() }
     }
 }
 
@@ -149,15 +149,15 @@ impl Counts {
     }
 
     /// Adds the flows of another job.
-    fn join(&mut self, other: &Counts) {
-        self.completion.extend(&other.completion);
+    fn join(&mut self, other: Counts) {
+        self.completion.extend(other.completion);
         self.sums.count += other.sums.count;
         self.sums.unfinished += other.sums.unfinished;
         self.sums.retransmits = self.sums.retransmits.saturating_add(other.sums.retransmits);
         self.sums.timeouts = self.sums.timeouts.saturating_add(other.sums.timeouts);
     }
 
-    fn figures(mut self) -> FlowsOfJob {
+    fn figures(&mut self) -> FlowsOfJob {
         FlowsOfJob {
             fct_mean_ps: self.completion.mean(),
             fct_p50_ps: self.completion.quantile(0.5),

@@ -17,10 +17,10 @@ impl Sample {
         }
     }
 
-    /// Adds all of another.
-    pub(crate) fn extend(&mut self, other: &Sample) {
-        self.times.extend(&other.times);
+    /// Adds all of another. There may be millions: those of the first are not copied.
+    pub(crate) fn extend(&mut self, other: Sample) {
         self.endless += other.endless;
+        if self.times.is_empty() { self.times = other.times } else { self.times.extend(other.times) }
     }
 
     /// Whether there is none.

@@ -4,7 +4,7 @@
 
 use parquet::basic::LogicalType;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
-use parquet::data_type::{ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
+use parquet::data_type::{ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
@@ -162,23 +162,10 @@ fn read<const COLUMNS: usize>(
     let part = SerializedFileReader::new(File::open(file).map_err(Why::Io)?)?;
     for number in 0..part.num_row_groups() {
         let group = part.get_row_group(number)?;
-        let mut cells = Vec::with_capacity(COLUMNS);
-        for column in columns {
-            cells.push(Cells::of(&*group, column)?);
-        }
-        loop {
-            let mut read = None;
-            for column in &mut cells {
-                let rows = column.next()?;
-                if rows.is_some() && read.is_some() && rows != read {
-                    return Err("its columns differ in length".into());
-                }
-                read = read.or(rows);
-            }
-            let rows = read.unwrap_or(0);
-            if rows == 0 {
-                break;
-            }
+        let cells: Result<Vec<Cells>, Why> =
+            columns.iter().map(|&wanted| Cells::of(&*group, wanted)).collect();
+        let mut cells = cells?;
+        while let Some(rows) = next_rows(&mut cells)? {
             for _ in 0..rows {
                 let mut found = [Cell::Missing; COLUMNS];
                 for (cell, column) in found.iter_mut().zip(&mut cells) {
@@ -191,15 +178,27 @@ fn read<const COLUMNS: usize>(
     Ok(())
 }
 
+/// Reads the next rows of all columns; how many, while there are some.
+fn next_rows(columns: &mut [Cells]) -> Result<Option<usize>, Why> {
+    let mut read = None;
+    for column in columns {
+        let rows = column.next()?;
+        if read.is_some() && rows.is_some() && rows != read {
+            return Err("its columns differ in length".into());
+        }
+        read = read.or(rows);
+    }
+    Ok(read.filter(|&rows| rows > 0))
+}
+
 /// The cells of a column in a row group, a batch at a time.
 enum Cells {
     Absent,
-    /// In files, numbers of 64 bits; `signed` are those that may be negative there.
-    Long {
+    /// `signed` are numbers that may be negative in the file.
+    Number {
         batch: Batch<Int64Type>,
         signed: bool,
     },
-    Short(Batch<Int32Type>),
     Real(Batch<DoubleType>),
     Text(Batch<ByteArrayType>),
 }
@@ -224,10 +223,7 @@ impl Cells {
         }
         match (wanted, group.get_column_reader(number)?) {
             (Wanted::Number(_) | Wanted::NumberIfThere(_), ColumnReader::Int64ColumnReader(reader)) => {
-                Ok(Cells::Long { batch: Batch::of(column, reader), signed: is_signed(column) })
-            }
-            (Wanted::Number(_) | Wanted::NumberIfThere(_), ColumnReader::Int32ColumnReader(reader)) => {
-                Ok(Cells::Short(Batch::of(column, reader)))
+                Ok(Cells::Number { batch: Batch::of(column, reader), signed: is_signed(column) })
             }
             (Wanted::Real(_), ColumnReader::DoubleColumnReader(reader)) => {
                 Ok(Cells::Real(Batch::of(column, reader)))
@@ -243,8 +239,7 @@ impl Cells {
     fn next(&mut self) -> Result<Option<usize>, Why> {
         match self {
             Cells::Absent => Ok(None),
-            Cells::Long { batch, .. } => batch.next().map(Some),
-            Cells::Short(batch) => batch.next().map(Some),
+            Cells::Number { batch, .. } => batch.next().map(Some),
             Cells::Real(batch) => batch.next().map(Some),
             Cells::Text(batch) => batch.next().map(Some),
         }
@@ -252,17 +247,12 @@ impl Cells {
 
     /// The cell of the row after the last one.
     fn cell(&mut self) -> Result<Cell<'_>, &'static str> {
-        const NEGATIVE: &str = "a number is negative";
         Ok(match self {
             Cells::Absent => Cell::Missing,
-            Cells::Long { batch, signed } => match batch.cell()? {
-                Some(&number) if *signed => Cell::Number(u64::try_from(number).map_err(|_| NEGATIVE)?),
+            Cells::Number { batch, signed } => match batch.cell()? {
+                Some(&number) if *signed && number < 0 => return Err("a number is negative"),
                 // Parquet keeps an unsigned number as the signed one of the same bits.
                 Some(number) => Cell::Number(number.cast_unsigned()),
-                None => Cell::Missing,
-            },
-            Cells::Short(batch) => match batch.cell()? {
-                Some(&number) => Cell::Number(u64::try_from(number).map_err(|_| NEGATIVE)?),
                 None => Cell::Missing,
             },
             Cells::Real(batch) => batch.cell()?.map_or(Cell::Missing, |&real| Cell::Real(real)),
