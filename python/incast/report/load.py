@@ -29,7 +29,8 @@ from incast.text import natural_key
 
 
 def _typed(said: Columns) -> dict[str, pl.DataType]:
-    kinds = zip(said, (pl.String(), pl.Int64(), pl.Float64()), strict=True)
+    # Each name is kept once: there may be millions of flows.
+    kinds = zip(said, (pl.Categorical(), pl.Int64(), pl.Float64()), strict=True)
     return {name: kind for names, kind in kinds for name in names.split()}
 
 

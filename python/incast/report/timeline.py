@@ -134,7 +134,8 @@ def _hosts(placed: pl.DataFrame) -> tuple[pl.DataFrame, str]:
     )
     kept = hosts.filter((pl.col("rows") <= _ROWS_MAX) | (pl.col("rows") == pl.col("rows").first()))["host"]
     names = sorted(kept.to_list(), key=text.natural_key)
-    order = pl.DataFrame({"host": names, "place": range(len(names))}, schema_overrides={"place": pl.Int64})
+    types = {"host": pl.Categorical, "place": pl.Int64}
+    order = pl.DataFrame({"host": names, "place": range(len(names))}, schema_overrides=types)
     shown = placed.join(order, on="host").sort("place", "lane", "start_ps", "stop_ps", "task")
     left = hosts.height - len(names)
     return shown, f"{text.plural(left, 'host')} with less work left out." if left else ""
@@ -191,7 +192,9 @@ def _phases(of: _Job, kinds: list[str]) -> pl.DataFrame:
     phases = of.tasks.group_by("kind").agg(
         pl.col("start_ps").min(), until.alias("stop_ps"), pl.len().cast(pl.Int64).alias("tasks")
     )
-    return pl.DataFrame({"kind": kinds}).join(phases, on="kind", maintain_order="left")
+    return pl.DataFrame({"kind": kinds}, schema_overrides={"kind": pl.Categorical}).join(
+        phases, on="kind", maintain_order="left"
+    )
 
 
 def _stuck(of: _Job) -> Table:
