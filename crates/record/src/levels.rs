@@ -117,7 +117,7 @@ fn joined(cells: impl Iterator<Item = Cell>, step_ps: u64, ports: usize) -> Vec<
 pub fn part(samples: impl Iterator<Item = Cell>, interval_ps: u64, names: &[&str]) -> Vec<u8> {
     let groups = columns(samples, interval_ps, names);
     let groups: Vec<_> = groups.iter().map(Columns::columns).collect();
-    encode(LEVELS, &groups, Vec::new()).expect("memory takes all bytes")
+    encode(LEVELS, &groups[0], &groups, Vec::new()).expect("memory takes all bytes")
 }
 
 fn columns(samples: impl Iterator<Item = Cell>, interval_ps: u64, names: &[&str]) -> Vec<PortsLevels> {

@@ -16,6 +16,7 @@ use parquet::schema::types::Type;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::slice;
 use std::sync::Arc;
 
 /// Rows of a part.
@@ -124,7 +125,10 @@ impl<C: Columns> Table<C> {
 
     fn write_waiting(&mut self) -> io::Result<Unfinished> {
         let name = part_name(self.parts);
-        let result = write_unfinished(&self.folder, &name, C::TABLE, &[self.waiting.columns()]);
+        let columns = self.waiting.columns();
+        // Without rows, it is the schema alone: a row group takes longer to make than a small table.
+        let groups = if self.waiting_rows > 0 { slice::from_ref(&columns) } else { &[] };
+        let result = write_unfinished(&self.folder, &name, C::TABLE, &columns, groups);
         if let (Ok(_), Some(beside)) = (&result, &self.beside) {
             // What can't be written follows from the part, whenever somebody wants it.
             let _ = beside(&self.waiting, &self.run, &name);
@@ -151,16 +155,22 @@ fn part_name(number: u32) -> String {
     format!("part-{number:05}.parquet")
 }
 
-/// Writes row groups as a file of a folder, whole or not at all.
+/// Writes row groups, at least one, as a file of a folder, whole or not at all.
 pub(crate) fn write_file(folder: &Path, name: &str, table: &str, groups: &[Group<'_>]) -> io::Result<()> {
-    write_unfinished(folder, name, table, groups)?.finish()
+    write_unfinished(folder, name, table, &groups[0], groups)?.finish()
 }
 
 /// The same, but it has neither its name nor is it surely on the disk.
-fn write_unfinished(folder: &Path, name: &str, table: &str, groups: &[Group<'_>]) -> io::Result<Unfinished> {
+fn write_unfinished(
+    folder: &Path,
+    name: &str,
+    table: &str,
+    schema: &Group<'_>,
+    groups: &[Group<'_>],
+) -> io::Result<Unfinished> {
     fs::create_dir_all(folder)?;
     let path = folder.join(unfinished_name(name));
-    match File::create(&path).and_then(|file| encode(table, groups, file)) {
+    match File::create(&path).and_then(|file| encode(table, schema, groups, file)) {
         Ok(file) => Ok(Unfinished { file, path, folder: folder.to_path_buf(), name: name.to_owned() }),
         Err(error) => Err(removed(&path, error)),
     }
@@ -203,9 +213,14 @@ pub(crate) fn finish_all(files: Vec<Option<io::Result<Unfinished>>>) -> Vec<Opti
     })
 }
 
-/// Writes row groups, at least one, as a Parquet file, and returns where they were written to.
-pub(crate) fn encode<W: Write + Send>(table: &str, groups: &[Group<'_>], out: W) -> io::Result<W> {
-    let mut file = ParquetFile::new(table, &groups[0], out).map_err(into_io)?;
+/// Writes row groups with the columns of `schema` as a Parquet file, and returns where they were written to.
+pub(crate) fn encode<W: Write + Send>(
+    table: &str,
+    schema: &Group<'_>,
+    groups: &[Group<'_>],
+    out: W,
+) -> io::Result<W> {
+    let mut file = ParquetFile::new(table, schema, out).map_err(into_io)?;
     groups.iter().try_for_each(|columns| file.write_group(columns)).map_err(into_io)?;
     file.0.into_inner().map_err(into_io)
 }
