@@ -62,7 +62,7 @@ class _LongestRun:
         # A start that is too late is refused by itself.
         self.latest = RUN_MAX - start if start <= RUN_MAX else TIME_MAX
         """No entry begins later, since the job's start."""
-        self.carried = min(map(self._most, self._rates), default=0)
+        self.carried = min(SIZE_MAX, min(map(self._most, self._rates), default=0))
         """Every host's links carry so many bytes."""
 
     def _most(self, host: str) -> int:
@@ -132,17 +132,24 @@ class Replay(_Trace):
         if (self.trace is None) == (not self.flows):
             site.refuse((), "either flows or trace is required, with at least one flow")
             return
-        place = site.hosts(self.place, "place")
+        placed = _Placed(site.hosts(self.place, "place"))
         last = largest = 0
         run = _LongestRun(site.cluster, parse_time(self.start))
         wrong: list[tuple[int, str, str]] = []
+        # There may be millions: a call for each flow is most of what it takes.
         for flow in self._listed(site) if self.trace is None else self._read(self.trace, site):
-            at, size = _scaled(flow.at, self.time_scale, 0), _scaled(flow.size, self.scale, 1)
-            last, largest = max(last, at), max(largest, size)
-            ends = _placed(flow.sender, place), _placed(flow.receiver, place)
-            if (at > run.latest or size > run.carried) and (refused := run.refuses(at, size, ends)):
-                wrong.append((flow.line, *refused))
-            yield min(at, TIME_MAX), *ends, min(size, SIZE_MAX), flow.group
+            at = flow.at if self.time_scale == 1 else _scaled(flow.at, self.time_scale, 0)
+            size = flow.size if self.scale == 1 else _scaled(flow.size, self.scale, 1)
+            sender, receiver = placed[flow.sender], placed[flow.receiver]
+            if at > last:
+                last = at
+            if size > largest:
+                largest = size
+            if at > run.latest or size > run.carried:
+                if refused := run.refuses(at, size, (sender, receiver)):
+                    wrong.append((flow.line, *refused))
+                at, size = min(at, TIME_MAX), min(size, SIZE_MAX)
+            yield at, sender, receiver, size, flow.group
         self._check_scales(site, last, largest)
         self._refuse(site, wrong)
 
@@ -254,9 +261,17 @@ def _trace(file: str, site: Site) -> FlowFile:
     return FlowFile(site.folder / file, (*site.loc, "trace"), site.findings)
 
 
-def _placed(end: str, place: list[str]) -> str:
-    """The host that a number stands for, or the name itself."""
-    return place[int(end) % len(place)] if end.isdecimal() and place else end
+class _Placed(dict[str, str]):
+    """The host that each number of a trace stands for; a name stands for itself."""
+
+    def __init__(self, place: list[str]) -> None:
+        super().__init__()
+        self._place = place
+
+    def __missing__(self, end: str) -> str:
+        place = self._place
+        self[end] = host = place[int(end) % len(place)] if end.isdecimal() and place else end
+        return host
 
 
 def _rounded(size: int) -> int:
