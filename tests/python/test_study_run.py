@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping
 from copy import deepcopy
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 import pytest
@@ -19,9 +19,10 @@ from testkit.study import NO_TESTS
 
 from helpers import until
 from incast.errors import OutputExistsError, ResultError, RunError
+from incast.live import tasks
 from incast.runs import run_all
-from incast.study import Study
-from incast.study.cells import CellRun
+from incast.study import Study, noted, remote
+from incast.study.cells import CellRun, cell_runs
 from incast.study.outcome import collect, write
 from incast.study.run import Watcher, run_study
 from incast.variants import make_variants
@@ -132,6 +133,22 @@ def test_what_was_run_is_not_run_again(whole: tuple[Study, Path], tmp_path: Path
         "buffer=deep/rounds=one/seed=2",
         *(f"buffer=shallow/rounds={r}/seed={s}" for r in ("one", "two") for s in (1, 2)),
     ]
+
+
+def test_a_run_that_a_cluster_gave_back_in_part_is_run_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def torn(work: Any, items: Any, places: Any, _: Any) -> Any:
+        yield tasks.Came(0, work(items[0], places[0]))
+        work(items[1], places[1])
+        raise OSError("no space")
+
+    monkeypatch.setattr(tasks, "run", torn)
+    found = study(tmp_path / "study")
+    runs = cell_runs(found, found.cells, [1])
+    with pytest.raises(OSError, match="no space"):
+        list(remote.run(runs, tmp_path, cast(Any, None)))
+    assert [noted.read(each, tmp_path / each.place) is not None for each in runs] == [True, *[False] * 3]
 
 
 def test_other_seeds_and_cells_add_to_what_is_there(whole: tuple[Study, Path], tmp_path: Path) -> None:

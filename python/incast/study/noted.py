@@ -1,7 +1,4 @@
-"""What is noted next to a run that has ended, so that it is not run again.
-
-The process that ran it writes the note, after everything else.
-"""
+"""What is noted next to a run that has ended, so that it is not run again: after all else is there."""
 
 from __future__ import annotations
 

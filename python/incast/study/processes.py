@@ -45,6 +45,8 @@ class Ended:
     """How a run ended."""
 
     number: int
+    cost: Cost | None
+    """Nothing of one that failed."""
     error: str = ""
     """Why it failed; empty when it didn't."""
 
@@ -89,7 +91,8 @@ def run_brief(runs: Sequence[CellRun], out: Path) -> Generator[Ended]:
     """Runs those here that are over at once."""
     for number, each in enumerate(runs):
         if each.work.brief:
-            yield replace(run_one(each, out / each.place, tell_nobody), number=number)
+            place = out / each.place
+            yield replace(note(each, place, run_one(each, place, tell_nobody)), number=number)
 
 
 def _orders(runs: Sequence[CellRun], out: Path) -> Iterator[tuple[int, memoryview]]:
@@ -137,7 +140,7 @@ class _Worker:
             message: Mapping[str, Any] | Ended = self.connection.recv()
         except (EOFError, ConnectionResetError):
             self.process.join()
-            return Ended(0, f"its process ended with code {self.process.exitcode}")
+            return Ended(0, None, f"its process ended with code {self.process.exitcode}")
         return message
 
     def end(self) -> None:
@@ -181,7 +184,7 @@ def _work(connection: Connection) -> None:
         except EOFError:
             return
         with suppress(BrokenPipeError):  # nobody waits for it any more
-            connection.send(run_one(run, place, tell))
+            connection.send(note(run, place, run_one(run, place, tell)))
         if not settled:
             # What it has loaded stays. To look for garbage there takes as long as a small run.
             gc.collect()
@@ -194,16 +197,24 @@ def tell_nobody(_: int, __: Mapping[str, Any]) -> None:
 
 
 def run_one(run: CellRun, place: Path, tell: Watch) -> Ended:
-    """Runs in this process, and notes what it took; says how it ended, under the number 0."""
+    """Runs in this process; under the number 0."""
     before = _cpu_s()
     try:
         error, wall_s = run.work.run(place, tell)
-        if not error:
-            cost = Cost(wall_s, round(_cpu_s() - before, 3), _memory_max_bytes())
-            noted.write(run, place, cost)
     except (IncastError, OSError) as failed:
-        error = str(failed)
-    return Ended(0, error)
+        return Ended(0, None, str(failed))
+    cost = Cost(wall_s, round(_cpu_s() - before, 3), _memory_max_bytes())
+    return Ended(0, None, error) if error else Ended(0, cost)
+
+
+def note(run: CellRun, place: Path, ended: Ended) -> Ended:
+    """How it ended, noted in its folder, which is complete, if it did not fail."""
+    try:
+        if ended.cost:
+            noted.write(run, place, ended.cost)
+    except OSError as failed:
+        return replace(ended, cost=None, error=str(failed))
+    return ended
 
 
 def _cpu_s() -> float:

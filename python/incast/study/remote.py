@@ -10,7 +10,7 @@ from incast.live import tasks
 from incast.live.cluster import Cluster
 from incast.runs_on_cluster import check_clocks
 from incast.study.cells import CellRun
-from incast.study.processes import Ended, forget_memory, run_brief, run_one, tell_nobody
+from incast.study.processes import Ended, forget_memory, note, run_brief, run_one, tell_nobody
 from incast.study.work import Simulation
 
 
@@ -21,8 +21,9 @@ def run(runs: Sequence[CellRun], out: Path, cluster: Cluster) -> Generator[Ended
     numbers = [number for number, each in enumerate(runs) if not each.work.brief]
     there = [runs[number] for number in numbers]
     for came in tasks.run(_run, there, [out / each.place for each in there], cluster):
-        ended = came.value or Ended(0, came.error)
-        yield replace(ended, number=numbers[came.number])
+        run, number = there[came.number], numbers[came.number]
+        ended = came.value or Ended(0, None, came.error)
+        yield replace(note(run, out / run.place, ended), number=number)
 
 
 def _run(run: CellRun, place: Path) -> Ended:
