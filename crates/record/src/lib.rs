@@ -2,7 +2,7 @@
 //! packet captures.
 //!
 //! Nothing here measures: drivers fill [`rows`] and packets in, this crate writes them. It is all that
-//! touches a file, so a disk that fills is dealt with in one place.
+//! touches a file, so a disk that fills is dealt with in one place. [`stored`] reads tables back.
 //!
 //! A run folder gets one event and its summary:
 //!
