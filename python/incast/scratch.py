@@ -23,6 +23,8 @@ PREFIX = "incast-scratch-"
 KEPT = "incast-kept-"
 KEPT_S = 3600.0
 """The next life of a process that was killed begins before that."""
+SWEPT_S = 5.0
+"""Another process that sweeps holds a folder's lock for a moment, never for so long."""
 LEFT = ".left"
 """A mark in a folder that was found without a lock; its age says since when."""
 
@@ -67,7 +69,10 @@ def kept(name: str) -> Iterator[Path]:
     _sweep(parent, KEPT, _is_given_up)
     path = parent / f"{KEPT}{name}"
     path.mkdir(mode=0o700, exist_ok=True)
-    if (lock := _locked(path)) is None:
+    end = time.monotonic() + SWEPT_S
+    while (lock := _locked(path)) is None and time.monotonic() < end:
+        time.sleep(0.01)
+    if lock is None:
         raise RunError(f"{path}: another process works there, or it is another user's")
     try:
         (path / LEFT).unlink(missing_ok=True)

@@ -13,7 +13,6 @@ import polars as pl
 import pytest
 
 import incast
-from broadcasts import size
 from incast.errors import RunError, ScenarioError
 from incast.live.cluster import Cluster
 from incast.live.running import Member, Running
@@ -22,12 +21,13 @@ from incast.mining.run import run
 from incast.walks import request
 from incast.walks.member import JOURNAL
 from incast.walks.memory import InMemory
-from incast.walks.read import read
 from incast.walks.servers import OnServers
 from lives import meanwhile, not_over_before
 from raylets import members, started
+from walk_servers import SBM, graph, has_begun
 
-SBM = "sbm:3,60,0.3,0.05"
+EVERYWHERE = np.arange(60, dtype=np.uint32)
+WALKS = 20_000
 
 pytestmark = [
     pytest.mark.timeout(420),
@@ -65,17 +65,21 @@ class _Once:
             self.done = self.what()
 
 
+def _has_begun(member: int) -> bool:
+    """Whether a server has noted walks."""
+    return has_begun(Path(f"/proc/{member}/cwd/{JOURNAL}"), EVERYWHERE, WALKS, paths=False)
+
+
 def _ends(place: Cluster) -> tuple[list[list[int]], list[list[int]], int]:
     """Where walks of three servers end, where they should, and how many were taken up after a crash."""
-    graph = read(SBM, weighted=False, directed=None, seed=1).core
+    core = graph().core
     wanted = request.make(
-        "ppr", walks=20_000, restart=None, length=None, p=None, q=None, seed=1, top=1, starts=()
+        "ppr", walks=WALKS, restart=None, length=None, p=None, q=None, seed=1, top=1, starts=()
     )
-    everywhere = np.arange(60, dtype=np.uint32)
-    owners = (everywhere % 3).astype(np.uint16)
-    walker = OnServers(graph, wanted, everywhere, owners, 3, place, lambda _: None)
-    (found,) = walker.ends(everywhere)
-    parts = list(InMemory(graph, wanted, 1, lambda _: None).ends(everywhere))
+    owners = (EVERYWHERE % 3).astype(np.uint16)
+    walker = OnServers(core, wanted, EVERYWHERE, owners, 3, place, lambda _: None)
+    (found,) = walker.ends(EVERYWHERE)
+    parts = list(InMemory(core, wanted, 1, lambda _: None).ends(EVERYWHERE))
     expected = [np.concatenate(each) for each in zip(*parts, strict=True)]
     assert found[2].sum() == 1_200_000
     restored = walker.board.total("restored")
@@ -96,7 +100,7 @@ def test_a_server_that_is_killed_is_started_anew(raylets: Any, monkeypatch: pyte
 
     def kill() -> int | None:
         for victim in members():
-            if size(Path(f"/proc/{victim}/cwd/{JOURNAL}")):
+            if _has_begun(victim):
                 os.kill(victim, signal.SIGKILL)
                 return victim
         return None
@@ -122,7 +126,7 @@ def test_a_server_moves_when_its_node_is_gone(raylets: Any, monkeypatch: pytest.
     import ray
 
     def remove() -> str | None:
-        if not any(size(Path(f"/proc/{member}/cwd/{JOURNAL}")) for member in members()):
+        if not any(map(_has_begun, members())):
             return None
         # With its own node a program would go down itself.
         own = ray.get_runtime_context().get_node_id()

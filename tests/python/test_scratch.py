@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -59,7 +61,11 @@ def test_a_folder_stays_while_who_inherited_its_lock_lives() -> None:
         assert not scratch.path.exists()
 
 
-def test_a_kept_folder_is_found_again_by_the_next_life_and_goes_after_an_hour(temporary: Path) -> None:
+def test_a_kept_folder_is_found_again_by_the_next_life_and_goes_after_an_hour(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("incast.scratch.SWEPT_S", 0.1)
+
     def fail(name: str) -> None:
         with kept(name) as folder:
             (folder / "state").write_text("half")
@@ -82,6 +88,18 @@ def test_a_kept_folder_is_found_again_by_the_next_life_and_goes_after_an_hour(te
     with kept("other"):
         assert not lost.exists()
     assert not list(temporary.iterdir())
+
+
+def test_a_kept_folder_that_another_process_sweeps_is_waited_for(temporary: Path) -> None:
+    swept = temporary / f"{KEPT}one"
+    swept.mkdir()
+    lock = os.open(swept, os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    begun = time.monotonic()
+    threading.Timer(0.2, os.close, (lock,)).start()
+    with kept("one") as folder:
+        assert time.monotonic() - begun >= 0.2
+        assert folder == swept
 
 
 def test_many_at_a_time_take_nothing_from_each_other(temporary: Path) -> None:

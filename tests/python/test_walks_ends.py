@@ -20,7 +20,6 @@ import pytest
 from typer.testing import CliRunner
 
 import incast
-from incast import _core
 from incast.cli.app import app
 from incast.errors import RunError
 from incast.live.launch import Child
@@ -32,7 +31,7 @@ from incast.walks.memory import InMemory
 from incast.walks.run import Watch, run
 from incast.walks.servers import OnServers
 from lives import LONG_S, Lives, held, meanwhile, not_over_before, silent
-from walk_servers import SBM, graph, servers
+from walk_servers import SBM, graph, has_begun, noted, servers
 
 
 def members_of(parent: int) -> list[int]:
@@ -246,20 +245,6 @@ def test_a_run_whose_server_dies_for_good_keeps_what_was_finished(tmp_path: Path
     done = CliRunner().invoke(app, ["report", str(out)])
     assert done.exit_code == 0
     assert f"Walks failed: {error}" in (out / "report.html").read_text("utf-8")
-
-
-def has_begun(journal: Path, starts: Any, walks: int, paths: bool) -> bool:
-    """Whether there are walks in a journal; its first record may be there in part."""
-    try:
-        return journal.exists() and noted(journal, starts, walks, paths) > 0
-    except ValueError:
-        return False
-
-
-def noted(journal: Path, starts: Any, walks: int, paths: bool) -> int:
-    """Walks from these nodes that are in a journal."""
-    found = _core.walk_journal(str(journal), starts, walks, paths)
-    return len(found[0]) // 4 if paths else int(np.frombuffer(found[2], np.uint64).sum())
 
 
 def test_a_journal_that_is_torn_is_read_as_far_as_it_goes(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import incast
+from incast import _core
 from incast.cli.app import app
 from incast.errors import ScenarioError
 from incast.live.place import Here
@@ -39,3 +41,17 @@ def servers(place: Here, tell: Any = lambda _: None, walks: int = 200) -> OnServ
     everywhere = np.arange(60, dtype=np.uint32)
     owners = (everywhere // 30).astype(np.uint16)
     return OnServers(graph().core, request.make("ppr", walks=walks), everywhere, owners, 2, place, tell)
+
+
+def has_begun(journal: Path, starts: Any, walks: int, paths: bool) -> bool:
+    """Whether there are walks in a journal; its first record may be there in part."""
+    try:
+        return journal.exists() and noted(journal, starts, walks, paths) > 0
+    except ValueError:
+        return False
+
+
+def noted(journal: Path, starts: Any, walks: int, paths: bool) -> int:
+    """Walks from these nodes that are in a journal."""
+    found = _core.walk_journal(str(journal), starts, walks, paths)
+    return len(found[0]) // 4 if paths else int(np.frombuffer(found[2], np.uint64).sum())
