@@ -1,4 +1,4 @@
-"""Runs that skipped steady times (`fidelity: skip`): how much they skipped, and what that qualifies."""
+"""Runs that skipped steady states (`fidelity: skip`): how much they skipped, and what that qualifies."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from incast.samples import Summarised
 
 
 def line(run: Summarised) -> str:
-    """How much of a run's time was not computed; empty where that was not asked for."""
-    skipped = run.summary.get("skipped_ps")
+    """How much of a run was not computed; empty where that was not asked for."""
+    skipped = run.summary.get("skipped_hops")
     if skipped is None:
         return ""
-    whole = f"{text.time(skipped)} of {text.time(run.summary['sim_time_ps'])}"
-    return f"Skipped as steady: {whole} ({text.percent(_share(run))})"
+    whole = f"{text.count(skipped)} of {text.count(skipped + run.summary['packet_hops'])}"
+    return f"Skipped as steady: {whole} packets over links ({text.percent(_share(run))})"
 
 
 def sentences(choices: Mapping[str, Sequence[Summarised]]) -> list[str]:
@@ -32,5 +32,5 @@ def sentences(choices: Mapping[str, Sequence[Summarised]]) -> list[str]:
 
 
 def _share(run: Summarised) -> float:
-    lasted = run.summary.get("sim_time_ps")
-    return float(run.summary.get("skipped_ps", 0) / lasted) if lasted else 0.0
+    skipped = run.summary.get("skipped_hops", 0)
+    return float(skipped / (skipped + run.summary["packet_hops"])) if skipped else 0.0

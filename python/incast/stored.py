@@ -109,7 +109,7 @@ class _Run(_Part):
     error: str = ""
     fingerprint: str = ""
     live: bool = False
-    skipped_ps: Count = 0
+    skipped_hops: Count = 0
     computing: Literal["free", "charged", "real"] | None = None
     lateness: _Lateness | None = None
     sim_time_ps: Count = 0

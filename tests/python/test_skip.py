@@ -28,14 +28,16 @@ def test_a_run_says_how_much_was_skipped(tmp_path: Path) -> None:
     said = CliRunner().invoke(app, ["run", str(file), "--out", str(tmp_path / "out"), "--no-report"])
     assert said.exit_code == 0, said.output
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
-    assert summary["skipped_ps"] > 0.7 * summary["sim_time_ps"]
-    assert re.search(r"Skipped as steady: 2\d\d ms of 255 ms \(9\d %\)", said.output)
+    assert summary["skipped_hops"] > 4 * summary["packet_hops"]
+    line = r"Skipped as steady: [\d\u202f]+ of [\d\u202f]+ packets over links \(9\d %\)"
+    assert re.search(line, " ".join(said.output.split(" ")).replace("\n", " "))
     (tmp_path / "again").mkdir()
     (skipping,) = incast.run(file, out=tmp_path / "again" / "out").runs
     assert skipping.summary["fingerprint"] == summary["fingerprint"]
     exact = incast.run(written(tmp_path, LONG.replace("fidelity: skip", "")), out=tmp_path / "exact").runs[0]
-    assert "skipped_ps" not in exact.summary
-    assert exact.summary["packet_hops"] > 2 * summary["packet_hops"]
+    assert "skipped_hops" not in exact.summary
+    whole = summary["packet_hops"] + summary["skipped_hops"]
+    assert exact.summary["packet_hops"] == pytest.approx(whole, rel=0.01)
     assert exact.summary["flows"]["fct_max_ps"] == pytest.approx(summary["flows"]["fct_max_ps"], rel=0.01)
     assert exact.summary["ports"]["drops"] == summary["ports"]["drops"] == 0
 
@@ -59,8 +61,7 @@ def test_whoever_shows_times_says_that_they_are_approximate(tmp_path: Path) -> N
     said("report", skipping)
     page = (skipping / "report.html").read_text()
     assert "Times are approximate: up to 9" in page
-    assert "skipped_ps" not in page
-    assert re.search(r"<th[^>]*>skipped</th>\s*<td[^>]*>2\d\d ms</td>", page)
+    assert re.search(r"<th[^>]*>skipped_hops</th>\s*<td[^>]*>\d{6,}</td>", page)
 
 
 @pytest.mark.parametrize(
@@ -87,6 +88,21 @@ def test_what_does_not_go_with_it_is_refused(tmp_path: Path, more: str, why: str
     assert f"skip is not possible with {why}" in problems[0].message
 
 
+@pytest.mark.parametrize(("to", "skips"), [("host3", True), ("host1", False)])
+def test_datagrams_wake_whom_they_cross(tmp_path: Path, to: str, skips: bool) -> None:
+    jobs = "jobs:\n" + f"  - {{name: noise, kind: background, pairs: [[host2, {to}]], rate: 300Mbps}}\n"
+    runs = {}
+    for fidelity in ("exact", "skip"):
+        text = LONG.replace("jobs:\n", jobs).replace(", [host2, host3]", "").replace("300MB", "100MB")
+        file = written(tmp_path, text.replace("fidelity: skip", f"fidelity: {fidelity}"))
+        (runs[fidelity],) = incast.run(file, out=tmp_path / fidelity).runs
+    assert (runs["skip"].summary["skipped_hops"] > runs["skip"].summary["packet_hops"]) == skips
+    exact, found = (run.summary["flows"]["fct_max_ps"] for run in runs.values())
+    assert found == pytest.approx(exact, rel=0.01)
+    exact, found = (run.datagrams["received_packets"].sum() for run in runs.values())
+    assert found == pytest.approx(exact, rel=0.02)
+
+
 FAR = """\
 name: far
 topology: {{kind: single-switch, hosts: 2, host_link: {{rate: 100Gbps, delay: 200us}}}}
@@ -111,6 +127,6 @@ def test_a_flow_sends_no_more_than_it_has_to(tmp_path: Path, more: str, skips: b
         (run,) = incast.run(file, out=tmp_path / fidelity).runs
         summaries[fidelity] = run.summary
         assert run.flows["sent_bytes"].sum() == pytest.approx(500e6, rel=0.05)
-    assert (summaries["skip"]["skipped_ps"] > 0) == skips
+    assert (summaries["skip"]["skipped_hops"] > 0) == skips
     exact, skip = (each["flows"]["fct_max_ps"] for each in summaries.values())
     assert skip == pytest.approx(exact, rel=0.01)

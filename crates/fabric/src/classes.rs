@@ -169,10 +169,14 @@ impl<B: Copy + Default> Classes<B> {
         self.pending = false;
     }
 
+    /// The queues of classes, and virtual output queues if there are any.
+    pub(crate) fn all_queues(&self) -> impl Iterator<Item = &ClassQueue<B>> {
+        self.queues.iter().chain(self.voqs.iter().flat_map(|voqs| &voqs.queues))
+    }
+
     /// Memory held by all queues, in whole cells.
     pub(crate) fn held(&self) -> u64 {
-        let voqs = self.voqs.iter().flat_map(|voqs| &voqs.queues);
-        self.queues.iter().chain(voqs).map(|queue| queue.held).sum()
+        self.all_queues().map(|queue| queue.held).sum()
     }
 
     /// Takes or gives memory until fluid, which `held` some, holds `wanted`, or as much as there is room for.

@@ -81,9 +81,10 @@ pub struct Outcome {
     pub version: &'static str,
     /// Queues that wait for each other by PFC at the end, if any do.
     pub deadlock: Option<Stuck>,
-    /// Time in picoseconds that was skipped because everything went on as before, where that was asked for.
+    /// Packets that would have crossed links, summed over links, in what was skipped because it went on as
+    /// before, where that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub skipped_ps: Option<u64>,
+    pub skipped_hops: Option<u64>,
     /// What computing costs on emulated hosts, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub computing: Option<Computing>,
@@ -300,7 +301,7 @@ fn outcome(sim: &mut Sim, end: End) -> Outcome {
         fingerprint: format!("{:016x}", progress.fingerprint),
         version: env!("CARGO_PKG_VERSION"),
         deadlock: deadlock(sim),
-        skipped_ps: sim.skipped().map(Time::as_ps),
+        skipped_hops: sim.skipped_hops(),
         computing: None,
         linux: None,
         lateness: None,

@@ -68,6 +68,9 @@ impl Sim {
             // As a socket with "don't fragment": it does not leave the host.
             return self.net.fabric.discard(self.net.now, out, &packet, Discard::Mtu, &mut self.net.outside);
         }
+        if self.skip.is_some() {
+            return self.hold(out, packet);
+        }
         self.net.fabric.enqueue(self.net.now, PortId::NONE, out, &packet, &mut self.net.outside);
     }
 

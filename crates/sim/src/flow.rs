@@ -316,6 +316,9 @@ impl Sim {
 
     /// After an application call or a timer: passes on what the transport reports, or lets it send.
     pub(crate) fn after_tcp(&mut self, id: u32) {
+        if self.skip.is_some() {
+            self.disturb_ways(id >> 1);
+        }
         let Some(flow) = self.flows.get_mut(id >> 1) else { return };
         if flow.ends[(id & 1) as usize].tcp.has_event() {
             return self.pass_on(id);
@@ -396,6 +399,7 @@ impl Sim {
     /// Forgets a flow that is over, once its books are closed.
     #[inline(never)]
     pub(crate) fn free(&mut self, slot: u32) {
+        self.disturb_area_of(slot);
         let flow = self.flows.remove(slot).expect("the caller has looked");
         for (side, end) in (0..).zip(&flow.ends).filter(|(_, end)| end.ready) {
             // The next flow in this slot is to wait for turns of its own.

@@ -96,7 +96,7 @@ pub(crate) enum Control {
     Fluid(u32, bool),
     /// Looks for deadlocks of PFC.
     Deadlocks,
-    /// Looks for a steady state.
+    /// Looks for steady states.
     Steady,
 }
 
@@ -140,14 +140,16 @@ impl Sim {
     /// Runs up to `events` events.
     pub fn run(&mut self, events: u64) -> Pause {
         for _ in 0..events {
-            match self.step() {
-                Some(Pause::Running) => {}
-                Some(Pause::Until) => return self.at_stop(),
-                Some(pause) => return pause,
+            let pause = match self.step() {
+                Some(Pause::Running) => continue,
+                Some(Pause::Until) => self.at_stop(),
+                Some(pause) => pause,
                 // Background alone may have said all that it had to say.
-                None if self.jobs_left == 0 => return self.wound_up().unwrap_or(Pause::Finished),
-                None => return Pause::Idle,
-            }
+                None if self.jobs_left == 0 => self.wound_up().unwrap_or(Pause::Finished),
+                None => Pause::Idle,
+            };
+            self.disturb_all();
+            return pause;
         }
         Pause::Running
     }
@@ -359,7 +361,7 @@ impl Sim {
         match self.controls[index as usize] {
             Control::Start(job) => self.start_job(job),
             Control::Change(change) => {
-                self.disturb();
+                self.disturb_all();
                 self.apply(change);
             }
             Control::Fluid(index, begins) => self.on_fluid(index, begins),
@@ -369,10 +371,9 @@ impl Sim {
                     let at = self.net.now + self.sampler.interval.expect("sampling has an interval");
                     self.net.outside.at(at, Kind::Control, index);
                 }
-                self.skip_on();
             }
             Control::Deadlocks => self.look_for_deadlock(),
-            Control::Steady => self.look_for_steady_state(),
+            Control::Steady => self.look_for_steady_states(),
         }
     }
 
@@ -409,7 +410,7 @@ impl Sim {
     pub(crate) fn tell(&mut self, process: u32, event: Event) {
         if self.net.hosts[self.processes[process as usize].host as usize].up {
             if !matches!(event, Event::Writable { .. }) {
-                self.disturb();
+                self.disturb_process(process);
             }
             self.inbox.push_back((process, event));
             self.net.outside.news = true;
@@ -426,10 +427,15 @@ impl Sim {
     fn converse(&mut self) {
         let mut dirty = std::mem::take(&mut self.spare);
         loop {
+            self.wake_disturbed();
             while let Some((process, event)) = self.inbox.pop_front() {
                 let Some(mut state) = self.processes[process as usize].process.take() else { continue };
                 state.handle(event, &mut View { sim: self, process });
                 self.processes[process as usize].process = Some(state);
+                if self.skip.is_some() {
+                    self.send_held();
+                    self.wake_disturbed();
+                }
             }
             if self.dirty.is_empty() {
                 self.spare = dirty;
@@ -497,6 +503,7 @@ impl Sim {
 
     /// Closes the books of flows and tasks that are still open. To be called once, at the end.
     pub fn close(&mut self) {
+        self.disturb_all();
         self.close_tasks();
         self.is_closed = true;
         let mut slots: Vec<(u32, u32)> = self.flows.iter().map(|(slot, flow)| (flow.number, slot)).collect();

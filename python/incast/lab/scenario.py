@@ -61,9 +61,9 @@ class Scenario(Model):
     """Whose time the run keeps; without a value its own, in which everything is exact and on emulated hosts
     computing takes no time."""
     fidelity: Literal["exact", "skip"] = "exact"
-    """What is computed packet by packet: `exact`, everything; `skip`, everything but steady states. While
-    all flows go on as they did, time moves on at once to the next event, and counters grow as before. For
-    long flows; not with PFC, cells, fluid, captures, packet costs or emulated hosts."""
+    """What is computed packet by packet: `exact`, everything; `skip`, everything but steady states. Where
+    all flows go on as they did, nothing is computed until something else happens there, and counters grow as
+    before. For long flows; not with PFC, cells, fluid, captures, packet costs or emulated hosts."""
     until: PositiveTime | None = None
     """Latest end of the run; without a value, it ends when all jobs except background have ended."""
     thresholds: list[str] = []

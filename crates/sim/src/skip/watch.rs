@@ -5,6 +5,7 @@
 //! are not steady, twice the time is looked at, and so on, so that a slow sawtooth is seen whole, and a slow
 //! growth is seen too.
 
+use super::area::Ground;
 use super::room;
 use crate::endpoint::endpoint;
 use crate::flow::Flow;
@@ -20,6 +21,8 @@ const STRETCHES: usize = 4;
 const LOOKS: usize = 8;
 /// A half is at least so many round trips long.
 const ROUND_TRIPS: u64 = 8;
+/// So many attempts to let it sleep are made in that time.
+const PAUSES: u64 = 51;
 /// While no round trip has been measured, one is taken to last this long.
 const ROUND_TRIP: Time = Time::from_us(100);
 /// Stretches are alike within one part in so many.
@@ -38,12 +41,11 @@ struct Seen {
     counters: Counters,
 }
 
-/// What is seen while nothing disturbs.
+/// What is seen of an area while nothing disturbs it.
 #[derive(Debug)]
 pub(super) struct Watch {
-    pub disturbances: u64,
-    /// The least half.
-    calm: Time,
+    /// How long it is left alone after a disturbance: the least half.
+    pub calm: Time,
     half: Time,
     looks: usize,
     ends: Vec<Seen>,
@@ -52,11 +54,9 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Looks at all flows that do something, over twice the time `half`, or what is enough for a first
-    /// look; none, if no flow does anything.
-    pub(super) fn begin(sim: &Sim, half: Time) -> Option<Watch> {
-        let busy = |flow: &Flow| flow.in_flight > 0 || !flow.ends.iter().all(|end| end.tcp.is_quiet());
-        let flows = sim.flows.iter().filter(|(_, flow)| busy(flow));
+    /// Looks at the flows of an area, over twice the time `half`, or what is enough for a first look.
+    pub(super) fn begin(sim: &Sim, ground: &Ground, half: Time) -> Watch {
+        let flows = ground.flows.iter().filter_map(|slot| Some((*slot, sim.flows.get(*slot)?)));
         let seen = |(slot, flow): (u32, &Flow)| {
             [0, 1].map(|side| {
                 let tcp = &flow.ends[side].tcp;
@@ -66,32 +66,31 @@ impl Watch {
         };
         let ends: Vec<Seen> = flows.flat_map(seen).collect();
         let stats = |end: &Seen| sim.flows.get(end.slot).map(|flow| flow.ends[end.side].tcp.stats().srtt);
-        let round_trip = ends.iter().filter_map(stats).max()?;
-        let round_trip = if round_trip == Time::ZERO { ROUND_TRIP } else { round_trip };
-        let calm = round_trip.saturating_mul(ROUND_TRIPS);
-        Some(Watch {
-            disturbances: sim.skip.as_ref()?.disturbances,
+        let round_trip = ends.iter().filter_map(stats).filter(|srtt| *srtt > Time::ZERO).max();
+        let calm = round_trip.unwrap_or(ROUND_TRIP).saturating_mul(ROUND_TRIPS);
+        Watch {
             calm,
             half: half.max(calm),
             looks: 0,
             ends,
-            ports: sim.net.fabric.passed(),
-            taken: sim.net.taken.clone(),
-        })
+            ports: sim.net.fabric.passed(&ground.ports),
+            taken: taken(sim, ground),
+        }
     }
 
     pub(super) fn half(&self) -> Time {
         self.half
     }
 
-    /// How long to wait after a disturbance.
-    pub(super) fn calm(&self) -> Time {
-        self.calm
-    }
-
     /// From one look to the next.
     pub(super) fn interval(&self) -> Time {
         Time::from_ps(self.span().as_ps() / (STRETCHES * LOOKS) as u64)
+    }
+
+    /// From one attempt to let it sleep to the next: some of a round trip, so that each finds another moment
+    /// of it.
+    pub(super) fn pause(&self) -> Time {
+        Time::from_ps(self.calm.as_ps() / PAUSES)
     }
 
     /// Looks at all flows; whether it was the last time.
@@ -108,7 +107,7 @@ impl Watch {
     }
 
     /// What goes on if all flows are steady.
-    pub(super) fn judge(&self, sim: &Sim) -> Option<Steady> {
+    pub(super) fn judge(&self, sim: &Sim, ground: &Ground) -> Option<Steady> {
         let mut ends = Vec::with_capacity(self.ends.len());
         for end in &self.ends {
             let flow = sim.flows.get(end.slot)?;
@@ -123,18 +122,18 @@ impl Watch {
             let counted = tcp.counters().since(&end.counters, |count| count);
             ends.push((endpoint(end.slot, end.side as u32), bytes, counted));
         }
-        let ports = sim.net.fabric.passed();
+        let ports = sim.net.fabric.passed(&ground.ports);
         let ports: Vec<Passed> =
             ports.iter().zip(&self.ports).map(|(now, before)| now.since(before, |count| count)).collect();
-        if sim.net.fabric.is_left_to_chance(&ports) {
+        if sim.net.fabric.is_left_to_chance(&ground.ports, &ports) {
             return None;
         }
-        let taken = sim.net.taken.iter().zip(&self.taken).map(|(now, before)| Taken {
+        let taken = taken(sim, ground);
+        let taken = taken.iter().zip(&self.taken).map(|(now, before)| Taken {
             packets: now.packets - before.packets,
             bytes: now.bytes - before.bytes,
         });
         Some(Steady {
-            disturbances: self.disturbances,
             span: self.span(),
             left: self.span().saturating_mul(AHEAD),
             passed: (Time::ZERO, Time::ZERO),
@@ -149,6 +148,11 @@ impl Watch {
     }
 }
 
+/// What the hosts of an area were given.
+fn taken(sim: &Sim, ground: &Ground) -> Vec<Taken> {
+    ground.hosts.iter().map(|host| sim.net.taken[*host as usize]).collect()
+}
+
 /// Whether figures of all stretches are alike.
 fn are_alike(figures: [u64; STRETCHES]) -> bool {
     let (least, most) =
@@ -159,7 +163,6 @@ fn are_alike(figures: [u64; STRETCHES]) -> bool {
 /// What flows and ports do in a span of time, again and again.
 #[derive(Debug)]
 pub(crate) struct Steady {
-    pub disturbances: u64,
     span: Time,
     left: Time,
     /// Time that was passed over before the last step, and with it.
@@ -171,11 +174,10 @@ pub(crate) struct Steady {
 }
 
 impl Steady {
-    /// Of a network in which nothing goes on.
+    /// Of flows that do nothing.
     #[cfg(test)]
     pub(super) fn nothing() -> Steady {
         Steady {
-            disturbances: 0,
             span: Time::from_us(1),
             left: Time::MAX,
             passed: (Time::ZERO, Time::ZERO),
@@ -210,6 +212,11 @@ impl Steady {
         senders.map(|(id, bytes, _)| (id >> 1, (id & 1) as usize, *bytes))
     }
 
+    /// An attempt to let it sleep has failed: there are not many.
+    pub(super) fn wait(&mut self) {
+        self.left = self.left.saturating_sub(self.half());
+    }
+
     /// A step of so much time is passed over.
     pub(super) fn pass(&mut self, by: Time) {
         self.left = self.left.saturating_sub(by);
@@ -230,12 +237,12 @@ impl Steady {
         })
     }
 
-    /// The same for all ports.
+    /// The same for all ports of the area.
     pub(super) fn ports(&self) -> impl Iterator<Item = Passed> {
         self.ports.iter().map(|passed| passed.since(&Passed::default(), |count| self.share(count)))
     }
 
-    /// The same for all hosts.
+    /// The same for its hosts.
     pub(super) fn taken(&self) -> impl Iterator<Item = Taken> {
         let share =
             |taken: &Taken| Taken { packets: self.share(taken.packets), bytes: self.share(taken.bytes) };

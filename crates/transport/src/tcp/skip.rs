@@ -7,7 +7,7 @@
 use super::*;
 
 impl Connection {
-    /// Moves all that it does by `by`, whole microseconds: the clock of timestamps counts them.
+    /// Moves all that it does by `by`; timestamps by whole microseconds, which is what their clock counts.
     pub fn shift(&mut self, by: Time) {
         for time in [&mut self.retransmit_at, &mut self.probe_at, &mut self.last_sent] {
             *time = time.saturating_add(by);
@@ -78,7 +78,7 @@ impl Connection {
 }
 
 impl Header {
-    /// Moves the times that it carries.
+    /// Moves the times that it carries, by whole microseconds.
     pub fn shift(&mut self, by: Time) {
         if self.flags.contains(Flags::TIMESTAMPS) {
             self.ts_val = self.ts_val.wrapping_add(by.as_us() as u32);
