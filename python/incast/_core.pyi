@@ -12,6 +12,11 @@ def parse_bytes(text: str) -> int: ...
 def format_time(ps: int) -> str: ...
 def format_rate(bps: int) -> str: ...
 def format_bytes(size: int) -> str: ...
+def return_blocks() -> None:
+    """In the whole process, large blocks of memory go back to the kernel as soon as they are freed."""
+
+def give_back() -> None:
+    """What is free in the heap of this process goes back to the kernel."""
 
 class FlowFileError(ValueError):
     """A file of flows that can't be read; its arguments are line, field and message."""
@@ -137,9 +142,6 @@ class MineFullError(Exception):
 
 class QuestFieldError(ValueError):
     """A field that can't be: its name, what is allowed."""
-
-def mine_return_blocks() -> None:
-    """In the whole process, large blocks of memory go back to the kernel as soon as they are freed."""
 
 def mine_minimum(share: float, transactions: int) -> int: ...
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import os
 import shutil
 from pathlib import Path
-from statistics import fmean, stdev
 
 import pytest
 
@@ -15,7 +13,6 @@ from incast.emu import kernel
 from incast.lab.scenario import Scenario
 from incast.lab.validate import validate
 from incast.runs import run_all
-from incast.student import quantile
 from incast.variants import make_variants
 from incast.written import WrittenScenario
 
@@ -43,17 +40,12 @@ def test_it_runs(path: Path, tmp_path: Path) -> None:
     assert validate(source.document, Scenario).description
 
 
-def test_five_seeds_prove_that_deep_buffers_and_dctcp_slow_the_demo(tmp_path: Path) -> None:
-    source, choices = WrittenScenario.from_file(FOLDER / "hadoop.yaml"), ["shallow", "deep", "dctcp"]
-    done = run_all(source, make_variants(source, choices, list(range(1, 6))), tmp_path / "out")
-    found = [each.summary for each in done]
-    shallow, deep, dctcp = ([run for run in found if run["choice"] == name] for name in choices)
-    for slower, interval in ((deep, (1.4, 2.3)), (dctcp, (1.2, 2.2))):
-        logs = [math.log(a["done_ps"] / b["done_ps"]) for a, b in zip(slower, shallow, strict=True)]
-        half = quantile(len(logs) - 1) * stdev(logs) / math.sqrt(len(logs))
-        assert tuple(round(math.exp(fmean(logs) + side), 1) for side in (-half, half)) == interval
+def test_packets_wait_long_in_the_deep_buffers_of_the_demo(tmp_path: Path) -> None:
+    # How much longer its jobs take with five seeds is in README.md, whose figures are tested too.
+    source = WrittenScenario.from_file(FOLDER / "hadoop.yaml")
+    (deep,) = run_all(source, make_variants(source, ["deep"], [1]), tmp_path / "out")
     # Up to 25 MB in front of one server, at 5 Gb/s.
-    assert min(run["ports"]["wait_p99_ps"] for run in deep) > 35e9
+    assert deep.summary["ports"]["wait_p99_ps"] > 35e9
 
 
 def test_a_strict_class_passes_a_backup(tmp_path: Path) -> None:

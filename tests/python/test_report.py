@@ -276,7 +276,25 @@ def test_an_interrupted_run_without_a_summary_has_a_report(tmp_path: Path) -> No
     page = text_of(write(folder))
     assert "There is no summary.json: the run did not come to its end." in page
     assert "flows/part-00001.parquet could not be read" in page
+    assert re.search(r"Totals of the whole run are missing: \S*flows/part-00001.parquet\b", page)
     assert "Half of its 400 flows completed within" in page
+
+
+def test_choices_of_long_traces_differ_by_a_digest(tmp_path: Path) -> None:
+    for name in "ab":
+        rows = (f"{at},host{at % 2},host2,{len(name) + at % 7 + ord(name)}" for at in range(1500))
+        (tmp_path / f"{name}.csv").write_text("\n".join(["at_us,from,to,bytes", *rows]))
+    scenario = {
+        "name": "traces",
+        "topology": {"kind": "single-switch", "hosts": 3, "host_link": {"rate": "10Gbps"}},
+        "jobs": [{"name": "job", "kind": "replay", "trace": "a.csv"}],
+        "choices": {"a": {}, "b": {"jobs": [{"name": "job", "kind": "replay", "trace": "b.csv"}]}},
+    }
+    (tmp_path / "scenario.yaml").write_text(json.dumps(scenario))
+    incast.run(tmp_path / "scenario.yaml", out=tmp_path / "out")
+    page = text_of(write(tmp_path / "out"))
+    assert len(set(re.findall(r"\bdigest [0-9a-f]{8}\b", page))) == 2
+    assert not re.search(r"\w{1000}", page)
 
 
 def test_a_run_without_flows_series_drops_and_marks(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ mod broadcast_probe;
 mod farmem;
 mod figures;
 mod flow_files;
+mod heap;
 mod levels;
 mod live;
 mod mine;
@@ -37,6 +38,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     quantity::register(module)?;
     flow_files::register(module)?;
+    heap::register(module)?;
     scenario::register(module)?;
     levels::register(module)?;
     figures::register(module)?;

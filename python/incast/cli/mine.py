@@ -61,7 +61,7 @@ def mine(
             refuse(f"{form!r}: {', '.join(output.FORMATS)} are allowed", "--format")
         place = place_of(out, f"mine-{transactions.name.partition('.')[0]}", force)
         output.check_free(place, force)
-        _core.mine_return_blocks()
+        _core.return_blocks()
         with Recording(place if request.spread else None, MINE_MARKER) as recording:
             try:
                 with View() as view:

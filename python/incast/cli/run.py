@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from incast import report, text
+from incast import _core, report, text
 from incast.answer import answer
 from incast.choose import Ranking, rank
 from incast.cli import show, show_choices, show_run
@@ -128,12 +128,10 @@ class _Runs:
 
     def go(self) -> Exit:
         """Runs all variants and shows what came of it; the exit code."""
-        written = WrittenScenario.from_file(self.scenario, self.changes)
-        variants = make_variants(written, self.choice, seed_list(written, self.seeds))
-        name = variants[0].scenario.name
-        place = self._ours.get(name) or place_of(self.out, name, self.force)
-        done = self._run(written, variants, place, self.force or name in self._ours)
-        self._ours[name] = place
+        _core.return_blocks()
+        place, done = self._all()
+        # Millions of flows may just have been forgotten, and Polars has a heap of its own.
+        _core.give_back()
         if failed := failure(done):
             raise failed
         page = _report(place) if self.report else None
@@ -143,6 +141,16 @@ class _Runs:
             show.err.print("[yellow]Interrupted: the result holds what was measured until then.[/]")
             return Exit.INTERRUPTED
         return _code(result)
+
+    def _all(self) -> tuple[Path, list[Done]]:
+        """Runs all variants: where their results are, and how they ended."""
+        written = WrittenScenario.from_file(self.scenario, self.changes)
+        variants = make_variants(written, self.choice, seed_list(written, self.seeds))
+        name = variants[0].scenario.name
+        place = self._ours.get(name) or place_of(self.out, name, self.force)
+        done = self._run(written, variants, place, self.force or name in self._ours)
+        self._ours[name] = place
+        return place, done
 
     def _run(
         self, written: WrittenScenario, variants: Sequence[Variant], place: Path, force: bool

@@ -59,7 +59,8 @@ def timed_flows(run: Run) -> pl.DataFrame:
     """Those of these flows whose time says something."""
     jobs = run.table("jobs")
     lasting = jobs.filter(_of(jobs, lambda each: each.flows == "lasting"))["job"]
-    return foreground_flows(run).filter(~pl.col("job").is_in(lasting.implode()))
+    flows = foreground_flows(run)
+    return flows.filter(~pl.col("job").is_in(lasting.implode())) if lasting.len() else flows
 
 
 def _of(jobs: pl.DataFrame, has: Callable[[Traits], bool]) -> pl.Series:

@@ -6,6 +6,7 @@ report. What could not be read is noted, so that the page can say so. It compute
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -175,14 +176,16 @@ def _folders(folder: Path) -> list[Path]:
 
 def _load_run(folder: Path, name: str, drawn: bool) -> Run:
     notes: list[str] = []
+    # Before the tables: what it takes to read a long one is free again by then.
+    summary = _read_summary(folder, notes)
+    scenario = _without_rows(_read_object(folder / RESOLVED, notes))
+    graph = _read_object(folder / GRAPH, notes)
     tables = {
         table: _read_table(folder / table, table, notes)
         if drawn or table not in _DRAWN_ONLY
         else pl.DataFrame(schema=columns)
         for table, columns in TABLES.items()
     }
-    summary = _read_summary(folder, notes)
-    scenario, graph = (_read_object(folder / file, notes) for file in (RESOLVED, GRAPH))
     absent = [table for table in EXPECTED if not (folder / table).is_dir()]
     if absent:
         notes.append(f"Not recorded: {', '.join(absent)}.")
@@ -195,15 +198,16 @@ def _load_run(folder: Path, name: str, drawn: bool) -> Run:
     seed = scenario.get("seed", 0)
     whole = {"seed": seed if isinstance(seed, int) else 0, **summary}
     if "jobs" not in whole:
-        whole |= _figures(folder, whole)
+        whole |= _figures(folder, whole, notes)
     return Run(name, folder, tables, whole, scenario, graph, tuple(notes))
 
 
-def _figures(folder: Path, summary: dict[str, Any]) -> dict[str, Any]:
-    """The figures of a run that did not come to write its summary, as far as its tables are whole."""
+def _figures(folder: Path, summary: dict[str, Any], notes: list[str]) -> dict[str, Any]:
+    """The figures of a run that did not come to write its summary, if its tables are whole."""
     try:
         return figures(folder, str(summary.get("end", "")), summary.get("sim_time_ps", 0))
-    except (*damaged(), ResultError, KeyError, OSError):
+    except (*damaged(), ResultError, KeyError, OSError) as error:
+        notes.append(f"Totals of the whole run are missing: {error}.")
         return {}
 
 
@@ -246,6 +250,17 @@ def _read_object(file: Path, notes: list[str]) -> dict[str, Any]:
         notes.append(f"{file.name} could not be read.")
         return {}
     return content if isinstance(content, dict) else {}
+
+
+def _without_rows(scenario: dict[str, Any]) -> dict[str, Any]:
+    """The same with what tells one packed list of flows from others, instead of its millions of rows."""
+    jobs = scenario.get("jobs")
+    for job in jobs if isinstance(jobs, list) else ():
+        work = job.get("work") if isinstance(job, dict) else None
+        flows = work.get("flows") if isinstance(work, dict) else None
+        if isinstance(flows, dict) and isinstance(rows := flows.get("rows"), str):
+            flows["rows"] = f"digest {hashlib.blake2b(rows.encode(), digest_size=4).hexdigest()}"
+    return scenario
 
 
 def _description(folder: Path) -> str:

@@ -7,7 +7,6 @@ Brief ones (plans) are run here, before the others.
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import multiprocessing
 import os
@@ -25,6 +24,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeAlias
 
+from incast import _core
 from incast.errors import IncastError
 from incast.study import noted
 from incast.study.cells import CellRun
@@ -225,9 +225,8 @@ def _cpu_s() -> float:
 def forget_memory() -> None:
     """What earlier runs had is given back, and their greatest memory forgotten: proc_pid_clear_refs(5)."""
     gc.collect()
+    _core.give_back()
     if sys.platform == "linux":
-        with suppress(AttributeError):  # a C library without it
-            ctypes.CDLL(None).malloc_trim(0)
         Path("/proc/self/clear_refs").write_text("5")
 
 

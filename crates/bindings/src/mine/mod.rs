@@ -43,9 +43,6 @@ create_exception!(
 );
 create_exception!(_core, QuestFieldError, PyValueError, "A field that can't be: its name, what is allowed.");
 
-/// Bytes of a block that is worth two system calls: with less, mining is measurably slower.
-const LARGE_BLOCK: u32 = 512 << 10;
-
 /// Adds the classes and functions to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("MineTextError", module.py().get_type::<MineTextError>())?;
@@ -61,14 +58,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<node::MineNode>()?;
     module.add_function(wrap_pyfunction!(journal::mine_journal, module)?)?;
     module.add_function(wrap_pyfunction!(journal::mine_journal_passes, module)?)?;
-    module.add_function(wrap_pyfunction!(mine_return_blocks, module)?)?;
     module.add_function(wrap_pyfunction!(mine_minimum, module)?)
-}
-
-/// From now on the process holds no more of the memory that mining has freed than the heap's small pieces.
-#[pyfunction]
-fn mine_return_blocks() {
-    sys::heap::return_blocks_from(LARGE_BLOCK);
 }
 
 /// The least count of a large itemset: of a minimum support as a share, among so many transactions.

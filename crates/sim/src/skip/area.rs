@@ -59,7 +59,7 @@ enum Place {
     Memory(u32),
 }
 
-/// Whether a flow does something, or will do so by itself: when a timer says so, or its turn at the NIC comes.
+/// Whether a flow does something, or will by itself: when a timer says so, or its turn at the NIC comes.
 pub(super) fn is_busy(flow: &Flow) -> bool {
     flow.in_flight > 0 || flow.ends.iter().any(|end| end.ready || !end.tcp.is_quiet())
 }

@@ -234,7 +234,8 @@ proptest! {
     ) {
         let flow = |at, from, to, bytes| Flow { at, from: HostId(from), to: HostId(to), bytes, group: 0 };
         let mut flows = vec![flow(Time::ZERO, 0, 1, 20_000_000), flow(Time::ZERO, 2, 3, 20_000_000)];
-        flows.extend(short.iter().map(|(at, from, by, bytes)| flow(Time::from_ps(*at), *from, (from + by) % 5, *bytes)));
+        let brief = |&(at, from, by, bytes)| flow(Time::from_ps(at), from, (from + by) % 5, bytes);
+        flows.extend(short.iter().map(brief));
         flows.sort_by_key(|flow| flow.at);
         let job = Job::Replay(Replay { flows: flows.into_iter().collect() });
         let [exact, found] = [false, true].map(|skips| {
