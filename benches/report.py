@@ -246,8 +246,8 @@ of which a process runs one after the other.
   again, met all three targets without the report. Of 100,000 flows more than half of the time is their
   simulation.
 - **The report** is **missed** in time and memory. To load Polars and Jinja takes 0.3 s and 55 MB, so two
-  hosts with it can't meet the targets. A million flows are read whole: 80 MB of columns, and as much while
-  they are read.
+  hosts with it can't meet the targets. A million flows are read whole, which is 80 MB of columns: 2 % too
+  much.
 - **Idle processors** are **missed**. The cells are read and checked by one process before the first one runs
   (4 % of the time), and a cell is handed on to a process that has ended its last one. More runs at a time
   than there are processors fill the gaps, for no less time: 6.2 s with 2, 3 and 4 at a time, on average of
