@@ -29,6 +29,7 @@ const ROUND_TRIP: Time = Time::from_us(100);
 const ALIKE: u64 = 100;
 /// At most so many times what was looked at is skipped before the next look.
 const AHEAD: u64 = 32;
+
 /// One end of a flow.
 #[derive(Clone, Debug)]
 struct Seen {
