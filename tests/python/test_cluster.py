@@ -22,6 +22,7 @@ from incast.walks import request
 from incast.walks.member import JOURNAL
 from incast.walks.memory import InMemory
 from incast.walks.servers import OnServers
+from incast.walks.settings import ServerSettings
 from lives import meanwhile, not_over_before
 from raylets import members, started
 from walk_servers import SBM, graph, has_begun
@@ -77,7 +78,9 @@ def _ends(place: Cluster) -> tuple[list[list[int]], list[list[int]], int]:
         "ppr", walks=WALKS, restart=None, length=None, p=None, q=None, seed=1, top=1, starts=()
     )
     owners = (EVERYWHERE % 3).astype(np.uint16)
-    walker = OnServers(core, wanted, EVERYWHERE, owners, 3, place, lambda _: None)
+    # On a busy machine a node takes longer to replace than walks are tried by default.
+    patient = ServerSettings.model_validate({"loss": {"attempts": 10_000}})
+    walker = OnServers(core, wanted, EVERYWHERE, owners, 3, place, lambda _: None, settings=patient)
     (found,) = walker.ends(EVERYWHERE)
     parts = list(InMemory(core, wanted, 1, lambda _: None).ends(EVERYWHERE))
     expected = [np.concatenate(each) for each in zip(*parts, strict=True)]
