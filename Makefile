@@ -25,7 +25,7 @@ UML := $(VENV)/share/incast/linux
 # Congestion controls as BPF programs, the same.
 BPF := $(VENV)/share/incast/bpf
 
-.PHONY: uml bpf help demo test test-rust test-python search lint format bench studies docs site release lock clean
+.PHONY: uml bpf help demo test test-rust test-python search lint lint-rust lint-python format bench studies docs site release lock clean
 
 help:
 	@echo "make demo    set everything up and run the main job: Hadoop over deep and shallow switches"
@@ -99,9 +99,15 @@ search: $(VENV)/installed-for-tests
 	$(BIN)/python -m benches.broadcast.outages --seconds 1,3,30
 	$(BIN)/python -m benches.broadcast.outages --seconds 1 --times 5
 
+# Side by side: mypy has one thread.
 lint: $(VENV)/installed-for-tests
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync lint-rust lint-python
+
+lint-rust: $(BIN)/python
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+
+lint-python: $(VENV)/installed-for-tests
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy

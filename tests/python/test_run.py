@@ -91,7 +91,7 @@ EVERY_KIND: list[dict[str, Any]] = [
     {
         "name": "walks",
         "kind": "walk",
-        "graph": {"kind": "sbm", "sizes": [20] * 8, "inside": 0.5, "between": 0.05},
+        "graph": {"kind": "sbm", "sizes": [8] * 8, "inside": 0.7, "between": 0.05},
     },
     {
         "name": "rules",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,15 @@ from incast.document import read_file
 from incast.lab.scenario import Scenario
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
-VALIDATOR = Draft202012Validator(schema.published(Scenario))
+
+
+@cache
+def validator() -> Draft202012Validator:
+    return Draft202012Validator(schema.published(Scenario))
 
 
 def errors(scenario: Any) -> list[str]:
-    return [error.message for error in VALIDATOR.iter_errors(scenario)]
+    return [error.message for error in validator().iter_errors(scenario)]
 
 
 def test_it_is_a_schema() -> None:

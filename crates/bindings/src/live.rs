@@ -92,7 +92,7 @@ impl LiveMember {
 
     /// Runs this host's share of a scenario's jobs until told to stop; returns the report.
     fn run(&self, py: Python<'_>, share: &str, begin: &str, progress: Py<PyAny>) -> PyResult<String> {
-        let share: Share = read(share)?;
+        let share = Share::read(share).map_err(refused)?;
         let part = ::scenario::live::part(&share, self.host).map_err(refused)?;
         if part.jobs.is_empty() {
             return Err(LiveError::new_err("this host has no part in the scenario"));
@@ -244,7 +244,7 @@ fn live_write(
     crashes: BTreeMap<u32, u64>,
 ) -> PyResult<()> {
     let spec = &scenario.get().scenario;
-    let reports: Vec<::scenario::live::MemberReport> = read(reports)?;
+    let reports = ::scenario::live::reports(reports).map_err(refused)?;
     let written = py.detach(|| ::scenario::live::write(spec, &folder, overwrite, &reports, &crashes));
     written.map_err(|error| match error {
         ::scenario::Error::Scenario(problem) => refused(problem),

@@ -53,6 +53,7 @@ pub use emulate::{Answer, Linux, Operator, is_needed as needs_linux, member};
 pub use error::Error;
 pub use lab::{GraphView, LinkView, NodeView, Scenario, expand};
 pub use run::{Computing, End, Outcome, Progress, diverge, measure, run};
+use serde::de::DeserializeOwned;
 pub use units::{Problem, Step};
 
 /// The tables of a run folder.
@@ -63,6 +64,10 @@ pub const TABLES: &[&str] = record::Tables::NAMES;
 /// # Errors
 /// When it isn't a scenario: the field's path and what was expected.
 pub fn parse(json: &str) -> Result<Scenario, Problem> {
+    read(json)
+}
+
+fn read<T: DeserializeOwned>(json: &str) -> Result<T, Problem> {
     serde_json::from_str(json).map_err(|error| Problem::whole(error.to_string()))
 }
 

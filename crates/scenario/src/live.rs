@@ -5,6 +5,7 @@
 use crate::build::{self, AllWork};
 use crate::kinds::Shown;
 use crate::lab::{Job, Rule, Scenario, Topology};
+use crate::read;
 pub use crate::reports::MemberReport;
 use crate::reports::Reported;
 use live::Report;
@@ -104,6 +105,14 @@ struct ShareOfJob {
 }
 
 impl Share {
+    /// Reads one from JSON. A caller's crate would compile all that reads jobs once more.
+    ///
+    /// # Errors
+    /// When it isn't one.
+    pub fn read(json: &str) -> Result<Share, Problem> {
+        read(json)
+    }
+
     /// The share of the host that has a part in the jobs of which `own` says so.
     pub(crate) fn of(scenario: &Scenario, work: &AllWork<'_>, own: impl Fn(&usize) -> bool) -> Share {
         let jobs = work.jobs.iter().filter(|(index, ..)| own(index));
@@ -143,6 +152,14 @@ pub fn part(share: &Share, host: HostId) -> Result<Part, Problem> {
     let name = graph.names().nth(host.0 as usize).unwrap_or_default().to_owned();
     let jobs = indices().zip(jobs).filter_map(own).collect();
     Ok(Part { name, jobs, boards: Boards { shown: indices().zip(shown).collect(), host } })
+}
+
+/// Reads what members report from JSON, as [`Share::read`].
+///
+/// # Errors
+/// When it isn't that.
+pub fn reports(json: &str) -> Result<Vec<MemberReport>, Problem> {
+    read(json)
 }
 
 /// Writes what members report into the folder `out`. A host of which there is no report crashed, as often as

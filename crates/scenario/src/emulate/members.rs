@@ -110,10 +110,10 @@ impl<'a> Telling<'a> {
 
 /// What the member of a host has reported of itself into its folder in `guests`.
 pub(super) fn report(host: HostId, name: &str, guests: &Path) -> Result<MemberReport, Error> {
-    let mut text = Vec::new();
+    let mut text = String::new();
     let file = File::open(guests.join(name).join(REPORT));
-    let read = file.and_then(|file| file.take(REPORT_MAX).read_to_end(&mut text));
-    let report = read.and_then(|_| serde_json::from_slice::<MemberReport>(&text).map_err(io::Error::from));
+    let read = file.and_then(|file| file.take(REPORT_MAX).read_to_string(&mut text));
+    let report = read.and_then(|_| serde_json::from_str::<MemberReport>(&text).map_err(io::Error::from));
     report.ok().filter(|member| member.report.host == host.0).ok_or_else(|| silent(name, guests))
 }
 
@@ -129,8 +129,8 @@ pub(super) fn silent(name: &str, guests: &Path) -> Error {
 /// A file or socket that can't be used, as text.
 pub fn member(folder: &Path) -> Result<(), String> {
     let said = |error: &dyn std::fmt::Display| error.to_string();
-    let text = fs::read(folder.join(TOLD)).map_err(|error| said(&error))?;
-    let told: Told = serde_json::from_slice(&text).map_err(|error| said(&error))?;
+    let text = fs::read_to_string(folder.join(TOLD)).map_err(|error| said(&error))?;
+    let told: Told = serde_json::from_str(&text).map_err(|error| said(&error))?;
     let host = HostId(told.host);
     let own = told.addresses.iter().find(|each| each.host == told.host).cloned();
     let own = own.ok_or("it has no address")?;

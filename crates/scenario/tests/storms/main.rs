@@ -39,7 +39,11 @@ use serde_json::{Value, json};
 use sim::rng;
 use std::collections::BTreeSet;
 use std::env;
+use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::thread;
 use tally::Tally;
 
 /// Cases of the ordinary tests.
@@ -47,59 +51,64 @@ const FEW: u64 = 10;
 
 #[test]
 fn packets_are_conserved_and_flows_end_whatever_fails() {
-    let number = |name| env::var(name).ok().map(|text| text.parse().expect("a number"));
-    let cases = match number("STORM_CASE") {
-        Some(case) => case..case + 1,
-        None => 0..number("STORM_CASES").unwrap_or(FEW),
-    };
-    let (mut tally, mut failed) = (Tally::default(), Vec::new());
-    for case in cases {
-        let scenario = draw::scenario(&mut rng::stream(case, "storm"));
+    let tally = Mutex::new(Tally::default());
+    in_all_cases(FEW, |scenario| {
         let seeded = |seed| {
             let mut scenario = scenario.clone();
             scenario["seed"] = json!(seed);
             check(&scenario)
         };
-        match catch_unwind(AssertUnwindSafe(|| [1, 2, 3].map(seeded))) {
-            Ok(seen) => tally.count(&scenario, &seen),
-            Err(_) => {
-                eprintln!("case {case}: {scenario}");
-                eprintln!(
-                    "again: STORM_CASE={case} cargo test -p incast-scenario --test storms -- --nocapture"
-                );
-                failed.push(case);
-            }
-        }
-    }
-    println!("{tally}");
-    assert!(failed.is_empty(), "cases {failed:?} failed");
+        let seen = [1, 2, 3].map(seeded);
+        tally.lock().expect("no count fails").count(&scenario, &seen);
+    });
+    println!("{}", tally.into_inner().expect("no count fails"));
 }
 
 #[test]
 fn a_run_in_parts_has_the_bytes_of_a_whole_run() {
+    let cut = AtomicUsize::new(0);
+    in_all_cases(2 * FEW, |mut scenario| {
+        // What TCP does while it gives up is tried elsewhere, and thousands of flows make samples long.
+        let until = scenario["until"].as_u64().expect("a time").min(2_000_000_000_000);
+        scenario["until"] = json!(until);
+        scenario["measure"] = json!({"interval": until / 53, "ports": ["*"], "flows": true, "capture": []});
+        cut.fetch_add(usize::from(parts::alike(&scenario) > 1), Ordering::Relaxed);
+    });
+    let cut = cut.into_inner();
+    println!("{cut} networks were cut");
+    assert!(cut > 0 || env::var("STORM_CASE").is_ok());
+}
+
+/// Tries the scenario of each case that is asked for, `few` if none is, as many at a time as there are
+/// processors. A case that fails does not keep the others from being tried.
+fn in_all_cases(few: u64, tried: impl Fn(Value) + Sync) {
     let number = |name| env::var(name).ok().map(|text| text.parse().expect("a number"));
     let cases = match number("STORM_CASE") {
         Some(case) => case..case + 1,
-        None => 0..number("STORM_CASES").unwrap_or(2 * FEW),
+        None => 0..number("STORM_CASES").unwrap_or(few),
     };
-    let (mut cut, mut failed) = (0, Vec::new());
-    for case in cases {
-        let mut scenario = draw::scenario(&mut rng::stream(case, "storm"));
-        // What TCP does while it gives up is tried elsewhere, and samples take room.
-        scenario["until"] = json!(scenario["until"].as_u64().expect("a time").min(2_000_000_000_000));
-        scenario["measure"] =
-            json!({"interval": 3_700_000_000u64, "ports": ["*"], "flows": true, "capture": []});
-        match catch_unwind(AssertUnwindSafe(|| parts::alike(&scenario))) {
-            Ok(parts) => cut += usize::from(parts > 1),
-            Err(_) => {
+    let (next, failed) = (AtomicU64::new(cases.start), Mutex::new(Vec::new()));
+    let work = || {
+        while let case = next.fetch_add(1, Ordering::Relaxed)
+            && cases.contains(&case)
+        {
+            let scenario = draw::scenario(&mut rng::stream(case, "storm"));
+            if catch_unwind(AssertUnwindSafe(|| tried(scenario.clone()))).is_err() {
                 eprintln!("case {case}: {scenario}");
-                failed.push(case);
+                eprintln!(
+                    "again: STORM_CASE={case} cargo test -p incast-scenario --test storms -- --nocapture"
+                );
+                failed.lock().expect("nothing fails here").push(case);
             }
         }
-    }
-    println!("{cut} networks were cut");
+    };
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, NonZero::get) {
+            scope.spawn(work);
+        }
+    });
+    let failed = failed.into_inner().expect("nothing fails here");
     assert!(failed.is_empty(), "cases {failed:?} failed");
-    assert!(cut > 0 || env::var("STORM_CASE").is_ok());
 }
 
 fn check(scenario: &Value) -> Seen {
