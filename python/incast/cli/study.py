@@ -26,7 +26,7 @@ from incast.study.again import Again, run_again
 from incast.study.axes import Cell
 from incast.study.cells import cell_runs
 from incast.study.outcome import Outcome, collect, write
-from incast.study.run import Watcher, check_place, claim, run_study, seeds_of
+from incast.study.run import Done, Watcher, check_place, claim, run_study, seeds_of
 from incast.study.study import FILE, Study
 
 StudyFolder = Annotated[Path, typer.Argument(metavar="STUDY", help="The study's folder, like studies/NAME.")]
@@ -113,10 +113,11 @@ def _run(
     cluster: str | None = None,
 ) -> Outcome:
     """Runs what is missing of these cells, and writes the tables of all that is there, whatever happens."""
+    done: Sequence[Done] = ()
     try:
         if cells:
             with on_cluster(cluster) as there:
-                run_study(
+                done = run_study(
                     study,
                     out,
                     cells=cells,
@@ -130,7 +131,7 @@ def _run(
     except KeyboardInterrupt:
         raise Interrupted("what has ended is kept, the same command goes on.") from None
     finally:
-        outcome = collect(study, out)
+        outcome = collect(study, out, done)
         write(outcome, out)
     return outcome
 

@@ -6,7 +6,7 @@ Of every run of its result folder that is up to date, and of the runs that are k
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,10 +42,14 @@ class Outcome:
         return len(self.ran) - len(self.done)
 
 
-def collect(study: Study, out: Path) -> Outcome:
-    """All that the folder holds of the study as it is now, and what is kept with it."""
+def collect(study: Study, out: Path, known: Collection[Done] = ()) -> Outcome:
+    """All that the folder holds of the study as it is now, and what is kept with it.
+
+    The `known` runs are not looked at again: they were run just now, or found to be up to date.
+    """
     folder.check_format(out)
-    done = [each for cell in study.cells for each in _of_cell(study, cell, out)]
+    there = {(each.run.cell, each.run.seed): each for each in known}
+    done = [each for cell in study.cells for each in _of_cell(study, cell, out, there)]
     ran = {(each.cell, each.seed): each for each in kept.read(study)}
     ran |= {(each.run.cell, each.run.seed): measure(study, each) for each in done}
     runs = kept.in_order(study, ran.values())
@@ -54,11 +58,14 @@ def collect(study: Study, out: Path) -> Outcome:
     return Outcome(study, done, runs, rows, findings)
 
 
-def _of_cell(study: Study, cell: Cell, out: Path) -> Sequence[Done]:
+def _of_cell(study: Study, cell: Cell, out: Path, known: Mapping[tuple[Cell, int], Done]) -> Sequence[Done]:
     place = out / RUNS / folder_of(study, cell)
     names = [each.name for each in place.iterdir()] if place.is_dir() else []
-    seeds = sorted(int(match[1]) for name in names if (match := _SEED.fullmatch(name)))
-    return found(out, cell_runs(study, [cell], seeds)) if seeds else []
+    seeds = {int(match[1]) for name in names if (match := _SEED.fullmatch(name))}
+    done = [known[cell, seed] for seed in seeds if (cell, seed) in known]
+    if others := sorted(seeds - {each.run.seed for each in done}):
+        done += found(out, cell_runs(study, [cell], others))
+    return sorted(done, key=lambda each: each.run.seed)
 
 
 def write(outcome: Outcome, out: Path) -> None:

@@ -78,9 +78,11 @@ def run_study(
     """
     runs = [each for each in cell_runs(study, cells, seeds) if (each.cell, each.seed) not in but]
     claim(out, study)
-    missing = [each for each in runs if force or not noted.read(each, out / RUNS / each.place)]
-    run_missing(missing, out, jobs=jobs, cluster=cluster, total=len(runs), watcher=watcher)
-    return found(out, runs)
+    done = {} if force else {each.run.place: each for each in found(out, runs)}
+    missing = [each for each in runs if each.place not in done]
+    ran = run_missing(missing, out, jobs=jobs, cluster=cluster, total=len(runs), watcher=watcher)
+    done |= {each.run.place: each for each in ran}
+    return [done[each.place] for each in runs]
 
 
 def run_missing(
@@ -93,6 +95,7 @@ def run_missing(
     watcher: Watcher | None = None,
 ) -> list[Done]:
     """Runs these, the missing ones of `total`."""
+    costs: dict[int, Cost] = {}
     failed = []
     for each in missing:
         noted.forget(out / RUNS / each.place)
@@ -106,12 +109,14 @@ def run_missing(
             ending = processes.run(missing, out / RUNS, jobs, watched.progress)
         with closing(ending):
             for end in ending:
-                if end.error:
+                if end.cost:
+                    costs[end.number] = end.cost
+                else:
                     failed.append(f"{missing[end.number].place}: {end.error}")
                 watched.ended(end.number)
     if failed:
         raise RunError("\n".join(failed))
-    return found(out, missing)
+    return [Done(each, out / RUNS / each.place, costs[number]) for number, each in enumerate(missing)]
 
 
 def found(out: Path, runs: Sequence[CellRun]) -> list[Done]:
