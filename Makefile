@@ -25,7 +25,7 @@ UML := $(VENV)/share/incast/linux
 # Congestion controls as BPF programs, the same.
 BPF := $(VENV)/share/incast/bpf
 
-.PHONY: uml bpf help demo test test-rust test-python search lint lint-rust lint-python format bench studies docs site release lock clean
+.PHONY: uml bpf help demo test test-rust test-python search core libraries programs lint lint-rust lint-python format bench studies docs site release lock clean
 
 help:
 	@echo "make demo    set everything up and run the main job: Hadoop over deep and shallow switches"
@@ -49,24 +49,35 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 # The package with an extra, its core built in release; Python files are used where they are. This is what
-# pip install -e does, but pip would hide for minutes how far cargo is.
+# pip install -e does, but pip would hide for minutes how far cargo is, and would fetch libraries only then.
 define install
 	$(PIP) install maturin
-	$(BIN)/python crates/preload/backend.py
+	@$(MAKE) --no-print-directory --jobs 3 core $(2) EXTRA=$(1)
 	PIP_QUIET=1 $(BIN)/maturin develop --release
 	$(PIP) install 'incast[$(1)]'
 endef
 
 $(VENV)/installed: $(BIN)/python pyproject.toml constraints.txt $(CORE)
 	@echo "Building incast, which takes some three minutes"
-	$(call install,report)
+	$(call install,report,libraries)
 	@touch $@
 
 $(VENV)/installed-for-tests: $(BIN)/python pyproject.toml constraints.txt $(CORE)
 	@echo "Building incast, which takes some three minutes"
-	$(call install,test)
-	@$(BIN)/python packaging/programs.py
+	$(call install,test,libraries programs)
 	@touch $(VENV)/installed $@
+
+# Parts of an installation that go side by side. cargo counts its jobs itself.
+core: export MAKEFLAGS :=
+core:
+	@$(BIN)/python crates/preload/backend.py
+	@PIP_QUIET=1 $(BIN)/maturin develop --release --skip-install
+
+libraries:
+	@$(BIN)/python packaging/libraries.py $(EXTRA) | $(PIP) install --requirement /dev/stdin
+
+programs:
+	@$(BIN)/python packaging/programs.py
 
 demo: $(VENV)/installed
 	$(BIN)/incast run examples/hadoop.yaml --seeds 5 --force
@@ -103,6 +114,7 @@ search: $(VENV)/installed-for-tests
 lint: $(VENV)/installed-for-tests
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync lint-rust lint-python
 
+lint-rust: export MAKEFLAGS :=
 lint-rust: $(BIN)/python
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
