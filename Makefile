@@ -49,7 +49,8 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 # The package with an extra, its core built in release; Python files are used where they are. This is what
-# pip install -e does, but pip would hide for minutes how far cargo is, and would fetch libraries only then.
+# pip install -e does, but pip would hide for minutes how far cargo is, and would fetch libraries only then. The
+# second maturin finds all built, and installs it.
 define install
 	$(PIP) install maturin
 	@$(MAKE) --no-print-directory --jobs 3 core $(2) EXTRA=$(1)

@@ -1,4 +1,4 @@
-"""Prints what pip installs for an extra of incast, itself aside: so that can be while incast is built.
+"""Prints what pip installs for an extra, incast itself aside: it can be fetched while incast is built.
 
 Usage: libraries.py EXTRA
 """
