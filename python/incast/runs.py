@@ -95,12 +95,21 @@ def _go(run: _Run, ended: Callable[[int, Done], None] | None) -> Done:
     return done
 
 
-def run_operated(
-    written: WrittenScenario, variant: Variant, out: Path, operator: Operator, *, force: bool = False
+def run_here(
+    written: WrittenScenario,
+    variant: Variant,
+    out: Path,
+    *,
+    force: bool = False,
+    watch: Watch | None = None,
+    operator: Operator | None = None,
 ) -> Done:
-    """Runs a variant in this thread, with an operator at its emulated hosts, until that ends it."""
+    """Runs a variant in this thread alone; with an operator at its emulated hosts, until that ends it.
+
+    For threads that hear of no requests to end.
+    """
     folder.make_free(out, force)
-    return _Run(written, variant, out, force, threading.Event(), 0, None, 1, operator).go()
+    return _Run(written, variant, out, force, threading.Event(), 0, watch, 1, operator).go()
 
 
 def _check_live(written: WrittenScenario, variants: Sequence[Variant]) -> None:

@@ -33,7 +33,7 @@ ALLOWED = {
     "farmem/swap/device.py": "the kernel's files, of /sys and /proc",
     "farmem/swap/group.py": "the kernel's files, of cgroups",
     "farmem/run.py": "counters that our own library leaves in a folder of ours",
-    "study/processes.py": "the kernel's file, of /proc",
+    "study/execute.py": "the kernel's file, of /proc",
     "live/actor.py": "what a member of ours leaves, in a folder that only we may enter",
     "live/place.py": "handed on as a stream",
     "mining/text.py": "read in pieces",

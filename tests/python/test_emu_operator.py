@@ -16,7 +16,7 @@ import pytest
 from incast.emu import kernel
 from incast.emu.desk import SocketDesk
 from incast.emu.operator import Operator, Order, with_operator
-from incast.runs import run_operated
+from incast.runs import run_here
 from incast.variants import make_variants
 from incast.written import WrittenScenario
 
@@ -124,8 +124,9 @@ def test_a_desk_that_breaks_says_why(scenario: Path, tmp_path: Path) -> None:
     written = with_operator(WrittenScenario.from_file(scenario, []), "", ["host0"], "0s")
     (variant,) = make_variants(written)
     out = tmp_path / "out"
+    operator = Operator(out / "guests", ["host0"], Broken(out, ["host0"]))
     with pytest.raises(OSError, match="no socket"):
-        run_operated(written, variant, out, Operator(out / "guests", ["host0"], Broken(out, ["host0"])))
+        run_here(written, variant, out, operator=operator)
 
 
 @contextmanager

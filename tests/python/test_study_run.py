@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from copy import deepcopy
 from pathlib import Path
 from typing import Any, cast
@@ -23,6 +25,7 @@ from incast.live import tasks
 from incast.runs import run_all
 from incast.study import Study, noted, remote
 from incast.study.cells import CellRun, cell_runs
+from incast.study.execute import tell_nobody
 from incast.study.outcome import collect, write
 from incast.study.run import Watcher, run_study
 from incast.variants import make_variants
@@ -147,7 +150,7 @@ def test_a_run_that_a_cluster_gave_back_in_part_is_run_again(
     found = study(tmp_path / "study")
     runs = cell_runs(found, found.cells, [1])
     with pytest.raises(OSError, match="no space"):
-        list(remote.run(runs, tmp_path, cast(Any, None)))
+        list(remote.run(runs, tmp_path, tell_nobody, cast(Any, None)))
     assert [noted.read(each, tmp_path / each.place) is not None for each in runs] == [True, *[False] * 3]
 
 
@@ -216,6 +219,26 @@ def test_a_run_that_fails_stops_no_other(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="buffer=deep/rounds=one/seed=1: "):
         ran(found, tmp_path / "out")
     assert [row.seeds for row in collect(found, tmp_path / "out").rows] == [1, 2]
+
+
+def test_a_killed_process_takes_no_other_run_with_it(tmp_path: Path) -> None:
+    """It was sent one ahead, which another process does."""
+
+    class Kills(Seen):
+        def ended(self, number: int) -> None:
+            super().ended(number)
+            if len(self.done) in (4, 9):
+                for child in multiprocessing.active_children():
+                    child.kill()
+
+    axes = {"size": {f"s{size}": {"set": {"jobs.answers.size": f"{size}kB"}} for size in range(1, 17)}}
+    content = {**SMALL, "axes": axes, "metrics": {"drops": "ports.drops"}, "published": None}
+    found, seen = study(tmp_path / "study", content, NO_TESTS), Kills()
+    with suppress(RunError):
+        run_study(found, tmp_path / "out", cells=found.cells, seeds=[1], jobs=1, watcher=seen)
+    assert sorted(seen.done) == list(range(16))
+    ended = list((tmp_path / "out").rglob("study-run.json"))
+    assert len(ended) >= 14
 
 
 @pytest.mark.parametrize("request_", [signal.SIGINT, signal.SIGHUP])

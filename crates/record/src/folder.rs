@@ -113,9 +113,8 @@ impl RunFolder {
             let mut out = BufWriter::new(File::create(&unfinished)?);
             serde_json::to_writer_pretty(&mut out, value)?;
             out.write_all(b"\n")?;
-            out.into_inner()?.sync_all()?;
-            fs::rename(&unfinished, &file)?;
-            File::open(&self.path)?.sync_all()
+            out.flush()?;
+            fs::rename(&unfinished, &file)
         };
         write().map_err(|source: io::Error| {
             // Best effort: what matters is that the write failed.

@@ -1,9 +1,9 @@
 //! One table of a run: a folder of Parquet files, `part-00000.parquet`, `part-00001.parquet`…
 //!
 //! Rows wait in columns. When they fill a part, or at the end, the part is written under a hidden name,
-//! synced and renamed: a part is there whole or not at all, so a kill or a full disk costs only the rows
-//! that waited. Bytes depend on the rows alone. A table of samples may have coarser [`levels`](crate::levels)
-//! written next to each of its parts.
+//! synced and renamed: a part is there whole or not at all, so a kill, a full disk or a power failure costs
+//! only the rows that waited. Bytes depend on the rows alone. A table of samples may have coarser
+//! [`levels`](crate::levels) written next to each of its parts.
 
 use crate::column::ColumnData;
 use crate::error::{Error, Kept};
@@ -21,9 +21,6 @@ use std::sync::Arc;
 
 /// Rows of a part.
 pub(crate) const PART_ROWS: usize = 1 << 17;
-
-/// Of those that are finished at the same time.
-const FILES_PER_THREAD: usize = 4;
 
 /// Named in every file; a fixed text, so that bytes depend on the rows alone.
 const CREATED_BY: &str = "incast-record";
@@ -107,43 +104,29 @@ impl<C: Columns> Table<C> {
         self.rows
     }
 
-    /// Writes what waits. A table without rows gets one part without rows, for its schema.
-    pub(crate) fn write_last(&mut self) -> Option<io::Result<Unfinished>> {
-        (self.waiting_rows > 0 || self.parts == 0).then(|| self.write_waiting())
-    }
-
-    /// How writing the last part went. A table whose rows did not fit on the disk gets a part without rows.
-    pub(crate) fn end(&mut self, written: Option<io::Result<()>>) -> Result<(), Error> {
-        let result = written.map_or(Ok(()), |written| self.note(written));
+    /// Writes what waits. A table without rows gets one part without rows, for its schema; so does one whose
+    /// rows did not fit on the disk.
+    pub(crate) fn finish(&mut self) -> Result<(), Error> {
+        let result = if self.waiting_rows > 0 { self.write_part() } else { Ok(()) };
         if self.parts == 0 { result.and(self.write_part()) } else { result }
     }
 
     fn write_part(&mut self) -> Result<(), Error> {
-        let written = self.write_waiting().and_then(Unfinished::finish);
-        self.note(written)
-    }
-
-    fn write_waiting(&mut self) -> io::Result<Unfinished> {
         let name = part_name(self.parts);
+        let rows = std::mem::take(&mut self.waiting_rows) as u64;
         let columns = self.waiting.columns();
         // Without rows, it is the schema alone: a row group takes longer to make than a small table.
-        let groups = if self.waiting_rows > 0 { slice::from_ref(&columns) } else { &[] };
-        let result = write_unfinished(&self.folder, &name, C::TABLE, &columns, groups);
-        if let (Ok(_), Some(beside)) = (&result, &self.beside) {
+        let groups = if rows > 0 { slice::from_ref(&columns) } else { &[] };
+        let result = write_whole(&self.folder, &name, C::TABLE, &columns, groups);
+        if let (Ok(()), Some(beside)) = (&result, &self.beside) {
             // What can't be written follows from the part, whenever somebody wants it.
             let _ = beside(&self.waiting, &self.run, &name);
         }
         self.waiting.clear();
-        result
-    }
-
-    /// Notes how writing what waited went.
-    fn note(&mut self, written: io::Result<()>) -> Result<(), Error> {
-        let rows = std::mem::take(&mut self.waiting_rows) as u64;
-        written.map_err(|source| {
+        result.map_err(|source| {
             self.failed = true;
             let kept = Kept::Table { table: C::TABLE, rows: self.rows, lost: rows };
-            Error::io(&self.folder.join(part_name(self.parts)), kept, source)
+            Error::io(&self.folder.join(&name), kept, source)
         })?;
         self.parts += 1;
         self.rows += rows;
@@ -157,60 +140,28 @@ fn part_name(number: u32) -> String {
 
 /// Writes row groups, at least one, as a file of a folder, whole or not at all.
 pub(crate) fn write_file(folder: &Path, name: &str, table: &str, groups: &[Group<'_>]) -> io::Result<()> {
-    write_unfinished(folder, name, table, &groups[0], groups)?.finish()
+    write_whole(folder, name, table, &groups[0], groups)
 }
 
-/// The same, but it has neither its name nor is it surely on the disk.
-fn write_unfinished(
+/// The same with the columns of `schema`. Only rows are waited for until they are on the disk.
+fn write_whole(
     folder: &Path,
     name: &str,
     table: &str,
     schema: &Group<'_>,
     groups: &[Group<'_>],
-) -> io::Result<Unfinished> {
+) -> io::Result<()> {
     fs::create_dir_all(folder)?;
-    let path = folder.join(unfinished_name(name));
-    match File::create(&path).and_then(|file| encode(table, schema, groups, file)) {
-        Ok(file) => Ok(Unfinished { file, path, folder: folder.to_path_buf(), name: name.to_owned() }),
-        Err(error) => Err(removed(&path, error)),
+    let unfinished = folder.join(unfinished_name(name));
+    let result = File::create(&unfinished)
+        .and_then(|file| encode(table, schema, groups, file))
+        .and_then(|file| if groups.is_empty() { Ok(()) } else { file.sync_all() })
+        .and_then(|()| fs::rename(&unfinished, folder.join(name)));
+    if result.is_err() {
+        // Room for what is still to be written; that it fails too adds nothing to know.
+        let _ = fs::remove_file(&unfinished);
     }
-}
-
-/// A file that is written.
-pub(crate) struct Unfinished {
-    file: File,
-    path: PathBuf,
-    folder: PathBuf,
-    name: String,
-}
-
-impl Unfinished {
-    /// Waits until it is on the disk, and gives it its name.
-    pub(crate) fn finish(self) -> io::Result<()> {
-        let named = self.file.sync_all().and_then(|()| fs::rename(&self.path, self.folder.join(&self.name)));
-        named.map_err(|error| removed(&self.path, error))?;
-        File::open(&self.folder)?.sync_all()
-    }
-}
-
-/// Makes room for what is still to be written; that it fails too adds nothing to know.
-fn removed(file: &Path, error: io::Error) -> io::Error {
-    let _ = fs::remove_file(file);
-    error
-}
-
-/// Finishes files side by side, in the order given: a disk takes what it is given at a time in one go.
-pub(crate) fn finish_all(files: Vec<Option<io::Result<Unfinished>>>) -> Vec<Option<io::Result<()>>> {
-    let finish = |file: Option<io::Result<Unfinished>>| file.map(|file| file.and_then(Unfinished::finish));
-    std::thread::scope(|scope| {
-        let mut rest = files.into_iter();
-        let chunks = std::iter::from_fn(|| {
-            let some: Vec<_> = rest.by_ref().take(FILES_PER_THREAD).collect();
-            (!some.is_empty()).then(|| scope.spawn(move || some.into_iter().map(finish).collect::<Vec<_>>()))
-        });
-        let threads: Vec<_> = chunks.collect();
-        threads.into_iter().flat_map(|thread| thread.join().expect("it panics nowhere")).collect()
-    })
+    result
 }
 
 /// Writes row groups with the columns of `schema` as a Parquet file, and returns where they were written to.

@@ -18,7 +18,7 @@ from incast.cli.emu_terminal import Terminal
 from incast.emu.desk import SocketDesk, end, order
 from incast.emu.operator import Desk, Operator, with_operator
 from incast.errors import RunError
-from incast.runs import failure, run_operated
+from incast.runs import failure, run_here
 from incast.variants import Variant, make_variants
 from incast.written import WrittenScenario
 
@@ -122,7 +122,7 @@ def _run(
     force: bool,
 ) -> None:
     operator = Operator(place / "guests", hosts, desk)
-    done = run_operated(written, variant, place, operator, force=force)
+    done = run_here(written, variant, place, force=force, operator=operator)
     if failed := failure([done]):
         raise failed
     show.place("Result", done.folder)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from incast.scratch import Scratch
 from incast.study.cells import cell_runs
 from incast.study.outcome import Outcome
+from incast.study.processes import Processes
 from incast.study.ran import Ran, measure
 from incast.study.run import Watcher, run_missing
 from incast.study.study import Study
@@ -35,8 +36,8 @@ def run_again(outcome: Outcome, jobs: int, watcher: Watcher | None = None) -> Ag
     study = outcome.study
     chosen = _chosen(outcome)
     runs = [each for kept in chosen for each in cell_runs(study, [kept.cell], [kept.seed])]
-    with Scratch() as scratch:
-        done = run_missing(runs, scratch.path, jobs=jobs, total=len(runs), watcher=watcher)
+    with Scratch() as scratch, Processes(jobs) as processes:
+        done = run_missing(runs, scratch.path, processes.run, total=len(runs), watcher=watcher)
         found = {(each.run.cell, each.run.seed): measure(study, each) for each in done}
     return Again(
         len(chosen), [kept for kept in chosen if not _same(study, kept, found[kept.cell, kept.seed])]

@@ -10,127 +10,160 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import os
-import resource
 import signal
 import sys
+from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
-from incast import _core
-from incast.errors import IncastError
-from incast.study import noted
 from incast.study.cells import CellRun
-from incast.study.noted import Cost
+from incast.study.execute import Ended, forget_memory, note, run_brief, run_one
 
 # A fresh interpreter each: forking a process that has threads is not safe.
 _SPAWN = multiprocessing.get_context("spawn")
 _POLL_S = 0.2
 _TERMINAL = (signal.SIGINT, signal.SIGHUP)
 """Signals of a terminal, which reach all processes that were started there."""
+_SHORT_S = 0.1
+"""A process whose last run was shorter is sent one ahead: to wait for it would be a part of its time."""
+_AHEAD_BYTES = 32_768
+"""So much waits in a connection that nobody reads."""
 
 Watch: TypeAlias = "Callable[[int, Mapping[str, Any]], None]"
 """Is told a run's number and how far it has come; `fraction` is the part that is done, if known."""
 
 
-@dataclass(frozen=True)
-class Ended:
-    """How a run ended."""
+class Processes:
+    """So many processes at most. They end when this is left, whatever they do."""
 
-    number: int
-    cost: Cost | None
-    """Nothing of one that failed."""
-    error: str = ""
-    """Why it failed; empty when it didn't."""
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._idle: list[_Worker] = []
+        self._active: dict[Connection, _Worker] = {}
 
+    def __enter__(self) -> Self:
+        return self
 
-def run(runs: Sequence[CellRun], out: Path, jobs: int, watch: Watch | None = None) -> Generator[Ended]:
-    """Runs all, `jobs` at a time, and yields each as it ends. Closing the iterator ends those that run."""
-    yield from run_brief(runs, out)
-    waiting = _orders(runs, out)
-    upcoming = next(waiting, None)
-    idle: list[_Worker] = []
-    active: dict[Connection, tuple[int, _Worker]] = {}
-
-    def begin() -> None:
-        nonlocal upcoming
-        while upcoming and len(active) < jobs:
-            number, order = upcoming
-            worker = _free(idle)
-            active[worker.connection] = number, worker
-            worker.begin(order)
-            upcoming = next(waiting, None)
-
-    try:
-        begin()
-        while active:
-            for ready in wait(list(active), timeout=_POLL_S):
-                assert isinstance(ready, Connection)
-                number, worker = active[ready]
-                message = worker.hear()
-                if isinstance(message, Ended):
-                    del active[ready]
-                    idle.append(worker)
-                    begin()  # The next one runs while somebody looks at this one.
-                    yield replace(message, number=number)
-                elif watch:
-                    watch(number, message)
-    finally:
-        for worker in [*idle, *(worker for _, worker in active.values())]:
+    def __exit__(self, *_: object) -> None:
+        for worker in [*self._idle, *self._active.values()]:
             worker.end()
 
+    def start(self, runs: int) -> None:
+        """Starts those that so many runs will need: they load Python while somebody prepares the runs."""
+        self._idle += [_Worker() for _ in range(min(self._most, runs) - len(self._idle))]
 
-def run_brief(runs: Sequence[CellRun], out: Path) -> Generator[Ended]:
-    """Runs those here that are over at once."""
-    for number, each in enumerate(runs):
-        if each.work.brief:
-            place = out / each.place
-            yield replace(note(each, place, run_one(each, place, tell_nobody)), number=number)
+    def run(self, runs: Sequence[CellRun], out: Path, watch: Watch) -> Generator[Ended]:
+        """Runs all, and yields each as it ends."""
+        yield from run_brief(runs, out)
+        orders = _Orders(runs, out)
+        self._give(orders)
+        while self._active:
+            for ready in wait(list(self._active), timeout=_POLL_S):
+                assert isinstance(ready, Connection)
+                worker = self._active[ready]
+                message = worker.hear()
+                if isinstance(message, Ended):
+                    yield self._ended(worker, message, orders)
+                else:
+                    watch(worker.numbers[0], message)
+
+    def _ended(self, worker: _Worker, ended: Ended, orders: _Orders) -> Ended:
+        """Goes on before somebody looks at the one that has ended."""
+        number = worker.numbers.popleft()
+        if not worker.alive:
+            orders.take_back(worker)
+        if not worker.numbers:
+            self._idle.append(self._active.pop(worker.connection))
+        self._give(orders)
+        # The last runs go to whoever is free first.
+        if ended.cost and ended.cost.wall_s < _SHORT_S and len(orders) > self._most:
+            orders.give_ahead(worker)
+        return replace(ended, number=number)
+
+    def _give(self, orders: _Orders) -> None:
+        """Gives a run to each process that has none."""
+        while orders and len(self._active) < self._most:
+            worker = self._free()
+            self._active[worker.connection] = worker
+            orders.give(worker)
+
+    def _free(self) -> _Worker:
+        """One that has no run, and was not killed meanwhile."""
+        while self._idle:
+            worker = self._idle.pop()
+            if worker.alive:
+                return worker
+            worker.end()
+        return _Worker()
 
 
-def _orders(runs: Sequence[CellRun], out: Path) -> Iterator[tuple[int, memoryview]]:
-    """What tells a process to do a run, for each that needs one; made before a process waits for it."""
-    for number, each in enumerate(runs):
-        if not each.work.brief:
-            yield number, ForkingPickler.dumps((each, out / each.place))
+class _Orders:
+    """Runs that no process has yet."""
 
+    def __init__(self, runs: Sequence[CellRun], out: Path) -> None:
+        self._runs = runs
+        self._out = out
+        self._waiting = deque(number for number, each in enumerate(runs) if not each.work.brief)
 
-def _free(idle: list[_Worker]) -> _Worker:
-    """One that has no run, and was not killed meanwhile."""
-    while idle:
-        worker = idle.pop()
-        if worker.process.is_alive():
-            return worker
-        worker.end()
-    return _Worker()
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def give(self, worker: _Worker) -> None:
+        """Gives the next one to a process that has none."""
+        text = self._text()
+        worker.begin(self._waiting.popleft(), text)
+
+    def give_ahead(self, worker: _Worker) -> None:
+        """Gives the next one to a process that is at work, if it need not be read at once."""
+        text = self._text()
+        if len(text) <= _AHEAD_BYTES:
+            worker.begin(self._waiting.popleft(), text)
+
+    def take_back(self, worker: _Worker) -> None:
+        """Has what a process that is gone had not begun done by another."""
+        self._waiting.extendleft(reversed(worker.numbers))
+        worker.numbers.clear()
+
+    def _text(self) -> memoryview:
+        run = self._runs[self._waiting[0]]
+        return ForkingPickler.dumps((run, self._out / run.place))
 
 
 class _Worker:
     """A process that runs one after the other: what Python takes to begin is paid once."""
 
     def __init__(self) -> None:
+        self.numbers: deque[int] = deque()
+        """Its runs: the one that it does, then one that it was sent ahead."""
         self.connection, theirs = _SPAWN.Pipe()
-        self.process: BaseProcess = _SPAWN.Process(target=_work, args=(theirs,), daemon=True)
+        self._process: BaseProcess = _SPAWN.Process(target=_work, args=(theirs,), daemon=True)
         # It unblocks signals when it begins.
         resource_tracker.ensure_running()
         # A process that still loads Python does not know yet what Ctrl-C is to mean.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, _TERMINAL)
         try:
             with _without_script():
-                self.process.start()
+                self._process.start()
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()
 
-    def begin(self, order: memoryview) -> None:
-        """Begins a run; of a process that is gone, `hear` says so."""
+    @property
+    def alive(self) -> bool:
+        """Whether it has not ended."""
+        return self._process.is_alive()
+
+    def begin(self, number: int, order: memoryview) -> None:
+        """Tells it to do a run; of a process that is gone, `hear` says so."""
+        self.numbers.append(number)
         with suppress(BrokenPipeError):
             self.connection.send_bytes(order)
 
@@ -139,14 +172,14 @@ class _Worker:
         try:
             message: Mapping[str, Any] | Ended = self.connection.recv()
         except (EOFError, ConnectionResetError):
-            self.process.join()
-            return Ended(0, None, f"its process ended with code {self.process.exitcode}")
+            self._process.join()
+            return Ended(0, None, f"its process ended with code {self._process.exitcode}")
         return message
 
     def end(self) -> None:
         """Ends the process, whatever it does."""
-        self.process.terminate()
-        self.process.join()
+        self._process.terminate()
+        self._process.join()
         self.connection.close()
 
 
@@ -190,49 +223,3 @@ def _work(connection: Connection) -> None:
             gc.collect()
             gc.freeze()
             settled = True
-
-
-def tell_nobody(_: int, __: Mapping[str, Any]) -> None:
-    """For runs whose progress nobody sees."""
-
-
-def run_one(run: CellRun, place: Path, tell: Watch) -> Ended:
-    """Runs in this process; under the number 0."""
-    before = _cpu_s()
-    try:
-        error, wall_s = run.work.run(place, tell)
-    except (IncastError, OSError) as failed:
-        return Ended(0, None, str(failed))
-    cost = Cost(wall_s, round(_cpu_s() - before, 3), _memory_max_bytes())
-    return Ended(0, None, error) if error else Ended(0, cost)
-
-
-def note(run: CellRun, place: Path, ended: Ended) -> Ended:
-    """How it ended, noted in its folder, which is complete, if it did not fail."""
-    try:
-        if ended.cost:
-            noted.write(run, place, ended.cost)
-    except OSError as failed:
-        return replace(ended, cost=None, error=str(failed))
-    return ended
-
-
-def _cpu_s() -> float:
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
-
-
-def forget_memory() -> None:
-    """What earlier runs had is given back, and their greatest memory forgotten: proc_pid_clear_refs(5)."""
-    gc.collect()
-    _core.give_back()
-    if sys.platform == "linux":
-        Path("/proc/self/clear_refs").write_text("5")
-
-
-def _memory_max_bytes() -> int:
-    if sys.platform == "linux":
-        [peak] = (line for line in Path("/proc/self/status").read_text().splitlines() if "VmHWM" in line)
-        return int(peak.split()[1]) * 1024
-    # macOS counts in bytes.
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -10,12 +10,16 @@ from incast.live import tasks
 from incast.live.cluster import Cluster
 from incast.runs_on_cluster import check_clocks
 from incast.study.cells import CellRun
-from incast.study.processes import Ended, forget_memory, note, run_brief, run_one, tell_nobody
+from incast.study.execute import Ended, forget_memory, note, run_brief, run_one, tell_nobody
+from incast.study.processes import Watch
 from incast.study.work import Simulation
 
 
-def run(runs: Sequence[CellRun], out: Path, cluster: Cluster) -> Generator[Ended]:
-    """Runs all, and yields each as it has come back. Closing the iterator ends those that run."""
+def run(runs: Sequence[CellRun], out: Path, _: Watch, cluster: Cluster) -> Generator[Ended]:
+    """Runs all, and yields each as it has come back. Closing the iterator ends those that run.
+
+    How far a run has come is not told.
+    """
     check_clocks(each.work.variant for each in runs if isinstance(each.work, Simulation))
     yield from run_brief(runs, out)
     numbers = [number for number, each in enumerate(runs) if not each.work.brief]

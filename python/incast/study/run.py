@@ -6,25 +6,32 @@ stopped goes on where it was.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from incast import folder
 from incast.bounded import read_json
 from incast.errors import OutputExistsError, RunError
-from incast.study import noted, processes
+from incast.study import noted
 from incast.study.axes import Cell
 from incast.study.cells import CellRun, cell_runs
+from incast.study.execute import Ended
 from incast.study.noted import Cost
+from incast.study.processes import Processes, Watch
 from incast.study.study import Study
+from incast.study.work import is_planned
 
 if TYPE_CHECKING:
     from incast.live.cluster import Cluster
 
 RUNS = "runs"
+
+Run: TypeAlias = "Callable[[Sequence[CellRun], Path, Watch], Generator[Ended]]"
+"""Runs all into folders of this one, and yields each as it ends."""
 
 
 class Watcher:
@@ -76,21 +83,30 @@ def run_study(
 
     `jobs` at a time on this machine, or one for each processor of a cluster.
     """
-    runs = [each for each in cell_runs(study, cells, seeds) if (each.cell, each.seed) not in but]
-    claim(out, study)
-    done = {} if force else {each.run.place: each for each in found(out, runs)}
-    missing = [each for each in runs if each.place not in done]
-    ran = run_missing(missing, out, jobs=jobs, cluster=cluster, total=len(runs), watcher=watcher)
+    with Processes(jobs) as processes:
+        if not (cluster or is_planned(study.base) or (out / RUNS).exists()):
+            processes.start(len(cells) * len(seeds))
+        runs = [each for each in cell_runs(study, cells, seeds) if (each.cell, each.seed) not in but]
+        claim(out, study)
+        done = {} if force else {each.run.place: each for each in found(out, runs)}
+        missing = [each for each in runs if each.place not in done]
+        run = _there(cluster) if cluster else processes.run
+        ran = run_missing(missing, out, run, total=len(runs), watcher=watcher)
     done |= {each.run.place: each for each in ran}
     return [done[each.place] for each in runs]
+
+
+def _there(cluster: Cluster) -> Run:
+    from incast.study import remote
+
+    return partial(remote.run, cluster=cluster)
 
 
 def run_missing(
     missing: Sequence[CellRun],
     out: Path,
+    run: Run,
     *,
-    jobs: int,
-    cluster: Cluster | None = None,
     total: int,
     watcher: Watcher | None = None,
 ) -> list[Done]:
@@ -101,13 +117,7 @@ def run_missing(
         noted.forget(out / RUNS / each.place)
     with watcher or Watcher() as watched:
         watched.begin(missing, total)
-        if cluster:
-            from incast.study import remote
-
-            ending = remote.run(missing, out / RUNS, cluster)
-        else:
-            ending = processes.run(missing, out / RUNS, jobs, watched.progress)
-        with closing(ending):
+        with closing(run(missing, out / RUNS, watched.progress)) as ending:
             for end in ending:
                 if end.cost:
                     costs[end.number] = end.cost

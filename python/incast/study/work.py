@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeAlias
 from incast.broadcast import planned
 from incast.document import Node, dump
 from incast.incomplete import STUCK, lines
-from incast.runs import run_all
+from incast.runs import run_here
 from incast.variants import Variant, make_variants
 from incast.written import WrittenScenario
 
@@ -53,7 +53,7 @@ class Simulation:
     def run(self, place: Path, tell: Tell) -> tuple[str, float]:
         """Simulates it."""
         written = replace(self.written, text=dump(self.written.document.plain()))
-        (done,) = run_all(written, [self.variant], place, force=True, jobs=1, threads=1, watch=tell)
+        done = run_here(written, self.variant, place, force=True, watch=tell)
         stuck = "; ".join(lines(done.summary)) if done.summary.get("end") == STUCK else ""
         return done.error or stuck, done.summary["wall_s"]
 
@@ -84,8 +84,13 @@ class Planning:
 
 def work(document: Node, folder: Path, seeds: Sequence[int]) -> Sequence[Work]:
     """What the document means, for each seed; `folder` is where its files are."""
-    if document.child("plan"):
+    if is_planned(document):
         request, text = planned.validate(document), dump(document.plain())
         return [Planning(request, seed, text) for seed in seeds]
     written = WrittenScenario(document, folder, text="")
     return [Simulation(written, variant) for variant in make_variants(written, seeds=seeds)]
+
+
+def is_planned(document: Node) -> bool:
+    """Whether it is a broadcast to be planned."""
+    return document.child("plan") is not None

@@ -14,7 +14,7 @@ mod ports;
 mod walks;
 
 use crate::error::Error;
-use crate::table::{Columns, Table, finish_all};
+use crate::table::{Columns, Table};
 use std::path::Path;
 
 pub use broadcasts::*;
@@ -107,9 +107,8 @@ macro_rules! tables {
             /// # Errors
             /// The first failure.
             pub fn finish(mut self) -> Result<(), Error> {
-                let mut written = finish_all(vec![$(self.$field.write_last(),)*]).into_iter();
                 let mut result = Ok(());
-                $(result = result.and(self.$field.end(written.next().flatten()));)*
+                $(result = result.and(self.$field.finish());)*
                 result
             }
         }
