@@ -50,6 +50,7 @@ mod tables;
 pub use build::build;
 pub use emu::setting::Registered;
 pub use emulate::{Answer, Linux, Operator, is_needed as needs_linux, member};
+pub use engine::cut;
 pub use error::Error;
 pub use lab::{GraphView, LinkView, NodeView, Scenario, expand};
 pub use run::{Computing, End, Outcome, Progress, diverge, measure, run};

@@ -39,6 +39,7 @@ mod job;
 mod peer;
 pub mod rpc;
 mod sender;
+mod sends;
 mod settings;
 pub mod sizes;
 mod stream;
@@ -47,6 +48,7 @@ pub use build::{Processes, build};
 pub use coflow::Coflow;
 pub use flows::{Flow, Flows};
 pub use job::{FLOWS_MAX, HostInfo};
+pub use sends::Sends;
 pub use settings::{
     AllToAll, Background, Bulk, Carrier, Coflows, Incast, Job, Load, Model, Named, Order, Permutation, Replay,
 };

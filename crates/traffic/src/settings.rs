@@ -1,6 +1,6 @@
 //! The settings of the generic jobs: hosts are named by text as they are read, and by number once placed.
 
-use crate::{Coflow, Flows};
+use crate::{Coflow, Flows, Sends};
 use process::{HostId, Hosts};
 use serde::{Deserialize, Serialize};
 use units::{Problem, Rate, Time};
@@ -160,11 +160,20 @@ pub trait Named {
     /// # Errors
     /// The first name that no host has.
     fn place(&self, hosts: &dyn Hosts) -> Result<Job, Problem>;
+
+    /// What it is to send, if that is known before it begins.
+    fn sends(&self) -> Option<Sends> {
+        None
+    }
 }
 
 impl Named for Bulk<String> {
     fn place(&self, hosts: &dyn Hosts) -> Result<Job, Problem> {
         Ok(Job::Bulk(Bulk { pairs: pairs(hosts, &self.pairs)?, bytes: self.bytes }))
+    }
+
+    fn sends(&self) -> Option<Sends> {
+        Some(self.sends())
     }
 }
 
@@ -174,11 +183,19 @@ impl Named for Incast<String> {
             (hosts.all(&self.senders, "senders")?, hosts.one(&self.receiver, "receiver")?);
         Ok(Job::Incast(Incast { senders, receiver, bytes: self.bytes, rounds: self.rounds }))
     }
+
+    fn sends(&self) -> Option<Sends> {
+        Some(self.sends())
+    }
 }
 
 impl Named for Permutation<String> {
     fn place(&self, hosts: &dyn Hosts) -> Result<Job, Problem> {
         Ok(Job::Permutation(Permutation { hosts: hosts.all(&self.hosts, "hosts")?, bytes: self.bytes }))
+    }
+
+    fn sends(&self) -> Option<Sends> {
+        Some(self.sends())
     }
 }
 
@@ -186,6 +203,10 @@ impl Named for AllToAll<String> {
     fn place(&self, hosts: &dyn Hosts) -> Result<Job, Problem> {
         let Self { bytes, parallel, order, skew, .. } = *self;
         Ok(Job::AllToAll(AllToAll { hosts: hosts.all(&self.hosts, "hosts")?, bytes, parallel, order, skew }))
+    }
+
+    fn sends(&self) -> Option<Sends> {
+        Some(self.sends())
     }
 }
 
@@ -200,6 +221,10 @@ impl Named for Replay<String> {
     fn place(&self, hosts: &dyn Hosts) -> Result<Job, Problem> {
         Ok(Job::Replay(Replay { flows: self.flows.place(hosts)? }))
     }
+
+    fn sends(&self) -> Option<Sends> {
+        Some(self.sends())
+    }
 }
 
 impl Named for Coflows<String> {
@@ -208,6 +233,10 @@ impl Named for Coflows<String> {
             |(i, coflow): (_, &Coflow<_>)| coflow.on(hosts).map_err(|error| error.within(("coflows", i)));
         let coflows: Result<_, _> = self.coflows.iter().enumerate().map(coflow).collect();
         Ok(Job::Coflows(Coflows { coflows: coflows? }))
+    }
+
+    fn sends(&self) -> Option<Sends> {
+        Some(self.sends())
     }
 }
 

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use sim::{FluidSetup, HostConfig};
 use std::collections::{BTreeMap, VecDeque};
+use traffic::Sends;
 use units::{Problem, Time};
 
 /// What a scenario has to know of a kind of job.
@@ -20,6 +21,11 @@ pub(crate) trait Kind {
 
     /// The job's processes, and what shows how they do. Paths of problems begin at the job's settings.
     fn cast(&self, place: &mut Place<'_>) -> Result<Cast, Problem>;
+
+    /// What it is to send, if that is known before it begins.
+    fn sends(&self) -> Option<Sends> {
+        None
+    }
 
     /// Whether a stream that breaks is opened again: the work does not depend on a single one.
     fn opens_again(&self) -> bool {

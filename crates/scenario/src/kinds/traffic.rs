@@ -8,7 +8,7 @@ use process::HostId;
 use sim::{FluidSetup, HostConfig};
 use traffic::{
     AllToAll, Background, Bulk, Carrier, Coflows, HostInfo, Incast, Job, Load, Model, Named, Permutation,
-    Replay,
+    Replay, Sends,
 };
 use units::{Bytes, Problem, Rate, Time};
 
@@ -22,6 +22,10 @@ macro_rules! kinds {
 
             fn cast(&self, place: &mut Place<'_>) -> Result<Cast, Problem> {
                 processes(&Named::place(self, place.names)?, place).map(Cast::silent)
+            }
+
+            fn sends(&self) -> Option<Sends> {
+                Named::sends(self)
             }
 
             fn opens_again(&self) -> bool {

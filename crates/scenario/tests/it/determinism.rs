@@ -63,7 +63,25 @@ fn a_run_on_two_threads_writes_the_bytes_of_one() {
     scenario["topology"]["uplink"]["delay"] = json!(50_000_000);
     let scenario = scenario::parse(&scenario.to_string()).unwrap();
     let sim = scenario::build(&scenario).unwrap();
-    let cut = sim.cut(2).expect("two leaves");
-    assert!(cut.is_worth_threads(sim.graph()));
+    assert!(scenario::cut(&scenario, &sim, 2).is_some());
     assert_equal(&run(&scenario, 2), &run(&scenario, 1));
+}
+
+/// Threads gain only by a lot of packets at a time.
+#[test]
+fn a_run_with_few_packets_has_one_thread() {
+    let with = |flows: u64, apart_us: u64| {
+        let mut scenario: Value = serde_json::from_str(SCENARIO).unwrap();
+        scenario["measure"]["capture"] = json!([]);
+        scenario["topology"]["uplink"]["delay"] = json!(50_000_000);
+        let flow = |index: u64| json!([index * apart_us * 1_000_000, "host0", "host3", 10_000, 0]);
+        let flows: Vec<Value> = (0..flows).map(flow).collect();
+        let work = json!({"kind": "replay", "flows": flows});
+        scenario["jobs"] = json!([{"name": "flows", "start": 0, "class": 0, "work": work}]);
+        let scenario = scenario::parse(&scenario.to_string()).unwrap();
+        scenario::cut(&scenario, &scenario::build(&scenario).unwrap(), 2).is_some()
+    };
+    assert!(with(10_000, 0) && with(10_000, 1));
+    assert!(!with(10_000, 1_000), "a flow a millisecond");
+    assert!(!with(100, 0), "a hundred flows");
 }

@@ -17,9 +17,9 @@ pub struct Cut {
 }
 
 /// Events of a part in the time that it may be ahead of others, from which on threads gain by parts.
-const WORTH: u64 = 100;
+const WORTH: usize = 100;
 /// Bits of a packet on the wire, about.
-const PACKET_BITS: u64 = 8 * 1538;
+const PACKET_BITS: f64 = 8.0 * 1538.0;
 
 impl Sim {
     /// Cuts the network into so many parts at most, if it can be cut: one with cells, fluid or captures
@@ -43,12 +43,11 @@ impl Sim {
 
 impl Cut {
     /// Whether parts have enough to do between two meetings for threads of their own, when half of all links
-    /// are busy.
-    pub fn is_worth_threads(&self, graph: &Graph) -> bool {
+    /// are busy, or as many packets cross links in a second as the jobs need at most.
+    pub fn is_worth_threads(&self, graph: &Graph, per_second: f64) -> bool {
         let bits = graph.links().iter().map(|link| link.ab.rate.as_bps() / 2 + link.ba.rate.as_bps() / 2);
-        let packets = u128::from(bits.fold(0, u64::saturating_add)) * u128::from(self.ahead.as_ps())
-            / (1_000_000_000_000 * u128::from(PACKET_BITS));
-        packets >= u128::from(WORTH * self.parts as u64)
+        let on_links = bits.fold(0, u64::saturating_add) as f64 / PACKET_BITS;
+        on_links.min(per_second) * self.ahead.as_secs_f64() >= (WORTH * self.parts) as f64
     }
 
     /// How many parts there are.
