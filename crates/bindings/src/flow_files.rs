@@ -28,15 +28,30 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(packed_bytes, module)?)
 }
 
+/// Some flows by columns: picoseconds, senders, receivers, bytes and groups.
+type Columns = (Vec<u64>, Vec<String>, Vec<String>, Vec<u64>, Vec<u64>);
+
 /// Flows as a scenario has them: their hosts, each once, and the text of all the rest, sorted by time. Takes
-/// tuples of time in picoseconds, sender, receiver, bytes and group.
+/// parts of their list, by columns of equal length.
 #[pyfunction]
-fn pack_flows(flows: &Bound<'_, PyAny>) -> PyResult<(Vec<String>, String)> {
-    let flow = |flow: PyResult<Bound<'_, PyAny>>| {
-        let (at, from, to, bytes, group) = flow?.extract()?;
-        Ok(Flow { at: Time::from_ps(at), from, to, bytes, group })
+fn pack_flows(parts: &Bound<'_, PyAny>) -> PyResult<(Vec<String>, String)> {
+    let flows = |part: PyResult<Bound<'_, PyAny>>| -> PyResult<_> {
+        let (at, from, to, bytes, group): Columns = part?.extract()?;
+        let ends = from.into_iter().zip(to);
+        let rest = at.into_iter().zip(bytes).zip(group);
+        Ok(ends.zip(rest).map(|((from, to), ((at, bytes), group))| Flow {
+            at: Time::from_ps(at),
+            from,
+            to,
+            bytes,
+            group,
+        }))
     };
-    let packed = flows.try_iter()?.map(flow).collect::<PyResult<Flows<String>>>()?.sorted();
+    let mut failed = Ok(());
+    let read = parts.try_iter()?.map(flows).map_while(|part| part.map_err(|error| failed = Err(error)).ok());
+    let packed: Flows<String> = read.flatten().collect();
+    failed?;
+    let packed = packed.sorted();
     let (hosts, rows) = packed.packed();
     Ok((hosts.to_vec(), rows.to_owned()))
 }

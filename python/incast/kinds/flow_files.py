@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,15 +33,19 @@ _SIZES = {"size": "", "bytes": "B"}
 _PLAIN = re.compile(r"[0-9]+(\.[0-9]+)?")
 
 
-class Flow(NamedTuple):
-    """A flow of a list; its ends are names or numbers."""
+class Flows(NamedTuple):
+    """Flows of a list, by columns: there may be millions. Their ends are names or numbers."""
 
-    at: int
-    sender: str
-    receiver: str
-    size: int
-    group: int
-    line: int
+    at: Sequence[int]
+    senders: Sequence[str]
+    receivers: Sequence[str]
+    sizes: Sequence[int]
+    groups: Sequence[int]
+    lines: Sequence[int]
+
+    def first(self, count: int) -> Flows:
+        """So many of them at most."""
+        return Flows._make(column[: max(0, count)] for column in self)
 
 
 @dataclass(frozen=True)
@@ -78,8 +83,8 @@ class FlowFile:
             return []
         return [Coflow(*coflow) for coflow in coflows]
 
-    def flows(self) -> Iterator[Flow]:
-        """The flows of a list, in the file's order; after the last one, notes what is wrong with the file."""
+    def flows(self) -> Iterator[Flows]:
+        """The flows of a list, some at a time, in its order; after the last ones, notes what is wrong."""
         if self._size() is None:
             return
 
@@ -121,7 +126,7 @@ class FlowFile:
     def _bytes(self) -> bytes | None:
         return None if self._size() is None else read_bytes(self.path, FILE_BYTES_MAX)
 
-    def _read(self, table: Table) -> Iterator[Flow]:
+    def _read(self, table: Table) -> Iterator[Flows]:
         for kinds in (_TIMES, _SIZES):
             if len(several := [name for name in kinds if name in table.columns]) > 1:
                 self.problem(f"the columns {allowed(several)} say the same: one is expected", 1)
@@ -142,7 +147,7 @@ class FlowFile:
             if count > _ROWS_MAX:
                 self.problem(f"too many flows: at most {_ROWS_MAX} are allowed")
                 return
-            yield from _flows(part, (time, size), wrong)
+            yield _flows(part, (time, size), wrong)
         if count == 0:
             self.problem("the trace is empty: at least one flow is needed")
         self._report(wrong)
@@ -154,17 +159,20 @@ class FlowFile:
             self.problem(f"{len(wrong) - _SHOWN} more lines are wrong")
 
 
-def _flows(part: Part, names: tuple[str, str], wrong: dict[int, str]) -> Iterator[Flow]:
+def _flows(part: Part, names: tuple[str, str], wrong: dict[int, str]) -> Flows:
     """The flows of a part of a table; `wrong` gets what is wrong in which line."""
     at, sender, receiver, size, *group = part.columns
     found: dict[int, str] = {}
     times = _numbers(names[0], at, _TIMES[names[0]], parse_time, found)
     sizes = _numbers(names[1], size, _SIZES[names[1]], _positive, found)
     groups = _numbers("group", group[0], "", _group, found) if group else [0] * len(at)
-    ends = [[text or "" for text in column] for column in (sender, receiver)]
+    senders, receivers = ([text or "" for text in column] for column in (sender, receiver))
+    flows = Flows(times, senders, receivers, sizes, groups, part.lines)
+    if not found:
+        return flows
     wrong |= {part.lines[row]: message for row, message in found.items()}
-    listed = enumerate(zip(times, *ends, sizes, groups, part.lines, strict=True))
-    return (Flow(*flow) for row, flow in listed if row not in found)
+    right = [row not in found for row in range(len(at))]
+    return Flows._make(list(compress(column, right)) for column in flows)
 
 
 def _numbers(

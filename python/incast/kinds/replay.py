@@ -26,7 +26,7 @@ from incast.quantity import (
 )
 
 if TYPE_CHECKING:
-    from incast.kinds.flow_files import Flow, FlowFile
+    from incast.kinds.flow_files import FlowFile, Flows
 
 
 class ReplayFlow(Model):
@@ -127,8 +127,11 @@ class Replay(_Trace):
         hosts, rows = _core.pack_flows(self._replayed(site))
         return {"kind": self.kind, "flows": {"hosts": hosts, "rows": rows}}
 
-    def _replayed(self, site: Site) -> Iterator[tuple[int, str, str, int, int]]:
-        """Time, sender, receiver, size and group of each; after the last one, notes what is wrong."""
+    def _replayed(self, site: Site) -> Iterator[tuple[Sequence[Any], ...]]:
+        """Times, senders, receivers, sizes and groups of some at a time.
+
+        After the last ones, notes what is wrong.
+        """
         if (self.trace is None) == (not self.flows):
             site.refuse((), "either flows or trace is required, with at least one flow")
             return
@@ -136,20 +139,18 @@ class Replay(_Trace):
         last = largest = 0
         run = _LongestRun(site.cluster, parse_time(self.start))
         wrong: list[tuple[int, str, str]] = []
-        # There may be millions: a call for each flow is most of what it takes.
-        for flow in self._listed(site) if self.trace is None else self._read(self.trace, site):
-            at = flow.at if self.time_scale == 1 else _scaled(flow.at, self.time_scale, 0)
-            size = flow.size if self.scale == 1 else _scaled(flow.size, self.scale, 1)
-            sender, receiver = placed[flow.sender], placed[flow.receiver]
-            if at > last:
-                last = at
-            if size > largest:
-                largest = size
-            if at > run.latest or size > run.carried:
-                if refused := run.refuses(at, size, (sender, receiver)):
-                    wrong.append((flow.line, *refused))
-                at, size = min(at, TIME_MAX), min(size, SIZE_MAX)
-            yield at, sender, receiver, size, flow.group
+        for flows in [self._listed(site)] if self.trace is None else self._read(self.trace, site):
+            at, sizes = _all_scaled(flows.at, self.time_scale, 0), _all_scaled(flows.sizes, self.scale, 1)
+            senders = list(map(placed.__getitem__, flows.senders))
+            receivers = list(map(placed.__getitem__, flows.receivers))
+            last, largest = max(last, *at), max(largest, *sizes)
+            if last > run.latest or largest > run.carried:
+                ends = zip(senders, receivers, strict=True)
+                for each, size, hosts, line in zip(at, sizes, ends, flows.lines, strict=True):
+                    if refused := run.refuses(each, size, hosts):
+                        wrong.append((line, *refused))
+                at, sizes = [min(each, TIME_MAX) for each in at], [min(size, SIZE_MAX) for size in sizes]
+            yield at, senders, receivers, sizes, flows.groups
         self._check_scales(site, last, largest)
         self._refuse(site, wrong)
 
@@ -161,39 +162,47 @@ class Replay(_Trace):
             else:
                 _trace(self.trace, site).problem(f"{field}: {message}", line)
 
-    def _listed(self, site: Site) -> list[Flow]:
-        from incast.kinds.flow_files import Flow
+    def _listed(self, site: Site) -> Flows:
+        from incast.kinds.flow_files import Flows
 
-        flows = [
-            Flow(parse_time(f.at), f.from_, f.to, parse_bytes(f.size), f.group, index)
-            for index, f in enumerate(self.flows[: self.first])
-        ]
-        for index, flow in enumerate(flows):
-            for field, end in (("from", flow.sender), ("to", flow.receiver)):
+        listed = self.flows[: self.first]
+        for index, flow in enumerate(listed):
+            for field, end in (("from", flow.from_), ("to", flow.to)):
                 if not end.isdecimal():
                     site.check_host(end, "flows", index, field)
-            if flow.sender == flow.receiver:
-                site.refuse(("flows", index), f"{flow.sender} sends to itself: two hosts are needed")
-        return flows
+            if flow.from_ == flow.to:
+                site.refuse(("flows", index), f"{flow.from_} sends to itself: two hosts are needed")
+        return Flows(
+            [parse_time(flow.at) for flow in listed],
+            [flow.from_ for flow in listed],
+            [flow.to for flow in listed],
+            [parse_bytes(flow.size) for flow in listed],
+            [flow.group for flow in listed],
+            range(len(listed)),
+        )
 
-    def _read(self, file: str, site: Site) -> Iterator[Flow]:
+    def _read(self, file: str, site: Site) -> Iterator[Flows]:
         trace = _trace(file, site)
         lines: dict[str, int] = {}
-        alone: list[Flow] = []
-        for number, flow in enumerate(trace.flows()):  # All of them: what is wrong is noted after the last.
-            if self.first is not None and number >= self.first:
-                continue
-            for end in (flow.sender, flow.receiver):
-                lines.setdefault(end, flow.line)
-            if flow.sender == flow.receiver:
-                alone.append(flow)
-            yield flow
+        alone: list[tuple[str, int]] = []
+        taken = 0
+        for part in trace.flows():  # All of them: what is wrong is noted after the last.
+            flows = part if self.first is None else part.first(self.first - taken)
+            taken += len(flows.at)
+            rows = list(zip(flows.senders, flows.receivers, flows.lines, strict=True))
+            alone += [(sender, line) for sender, receiver, line in rows if sender == receiver]
+            if not lines.keys() >= {*flows.senders, *flows.receivers}:
+                for *ends, line in rows:
+                    for end in ends:
+                        lines.setdefault(end, line)
+            if rows:
+                yield flows
         hosts = site.cluster.hosts
         wrong = [end for end in lines if not (end.isdecimal() or end in hosts)]
         for end in wrong[:_SHOWN]:
             trace.problem(unknown("a host", end, hosts), lines[end])
-        for flow in alone[:_SHOWN]:
-            trace.problem(f"{flow.sender} sends to itself: two hosts are needed", flow.line)
+        for end, line in alone[:_SHOWN]:
+            trace.problem(f"{end} sends to itself: two hosts are needed", line)
 
     @classmethod
     def carries(cls, work: Mapping[str, Any]) -> int:
@@ -282,3 +291,7 @@ def _rounded(size: int) -> int:
 
 def _scaled(value: int, scale: float, least: int) -> int:
     return value if scale == 1 else max(least, round(value * scale))
+
+
+def _all_scaled(values: Sequence[int], scale: float, least: int) -> Sequence[int]:
+    return values if scale == 1 else [_scaled(value, scale, least) for value in values]
