@@ -1,6 +1,7 @@
 """The command line."""
 
 import errno
+import gc
 import os
 import sys
 from collections.abc import Callable
@@ -17,6 +18,8 @@ _OUTPUT = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE)
 def main() -> None:
     """The command `incast`."""
     heed()
+    # What is loaded stays: looking for garbage there took a tenth of a short command.
+    gc.set_threshold(50_000)
     take_any_text()
     if sys.argv[1:] == ["broadcast", "agent"]:
         # Many may be started on a machine at once, and none needs the rest of the command line.
