@@ -230,3 +230,28 @@ def test_what_make_installs_is_locked() -> None:
 def _extras(said: list[str]) -> list[str]:
     """The names in `incast[one,two]`."""
     return [name for each in said for name in each.partition("[")[2].rstrip("]").split(",")]
+
+
+FREED = """
+import os
+from pathlib import Path
+from incast import polars_memory
+before = dict(os.environ)
+polars_memory.load()
+assert dict(os.environ) == before
+import polars as pl
+def used():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
+pl.arange(0, 1000, eager=True)
+least = used()
+numbers = pl.arange(0, 20_000_000, eager=True)
+assert used() - least > 150_000_000
+del numbers
+print(used() - least)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
+def test_a_report_gives_memory_back_at_once() -> None:
+    done = subprocess.run([sys.executable, "-c", FREED], capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 20_000_000

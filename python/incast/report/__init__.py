@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from incast import polars_memory
 from incast.extras import extra
 from incast.folder import REPORT, WALKS_MARKER, write_text
 
@@ -19,6 +20,7 @@ def write(run_folder: Path) -> Path:
     walked = (run_folder / WALKS_MARKER).is_file()
     # Here, because these load what draws, and the package is imported by every command.
     with extra("report"):
+        polars_memory.load()
         from incast.report import load, page, walk_page
 
         rendered = walk_page.render(run_folder) if walked else page.render(load.load(run_folder))
@@ -32,6 +34,7 @@ def write_comparison(results: Mapping[str, Path], target: Path) -> Path:
     Raises as `write` does.
     """
     with extra("report"):
+        polars_memory.load()
         from incast.report import load, page
 
         rendered = page.render(load.joined(results))
