@@ -7,22 +7,60 @@ nothing required. Source: JSON Schema 2020-12.
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, TypeAlias
 
 from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core.core_schema import ModelSchema
 
 from incast.document import Loc
+from incast.lab.base import Model, docstrings
 
 Schema: TypeAlias = "dict[str, Any]"
 
 _PARTIAL = "Partial"
 
 
+class _Described(GenerateJsonSchema):
+    """With each field's docstring, for which the sources are read."""
+
+    def model_schema(self, schema: ModelSchema) -> JsonSchemaValue:
+        """A model's."""
+        found, of = super().model_schema(schema), schema["cls"]
+        for name, said in _said(of).items():
+            found["properties"][name]["description"] = said
+        return found
+
+
+class _Forms(GenerateJsonSchema):
+    """With each model instead, which has the docstrings: most are not asked for."""
+
+    def model_schema(self, schema: ModelSchema) -> JsonSchemaValue:
+        """A model's."""
+        return super().model_schema(schema) | {_MODEL: schema["cls"]}
+
+
+_MODEL = "x-model"
+
+
+def _said(of: type) -> Mapping[str, str]:
+    """What is said of each field, by its name in a document."""
+    if not issubclass(of, Model):
+        return {}
+    return {of.model_fields[name].alias or name: said for name, said in docstrings(of).items()}
+
+
 @cache
 def models(of: type[BaseModel]) -> Schema:
     """The schema as a model gives it."""
-    return of.model_json_schema()
+    return of.model_json_schema(schema_generator=_Described)
+
+
+@cache
+def _forms(of: type[BaseModel]) -> Schema:
+    return of.model_json_schema(schema_generator=_Forms)
 
 
 def published(scenario: type[BaseModel]) -> Schema:
@@ -103,7 +141,7 @@ def follow(loc: Loc, of: type[BaseModel]) -> tuple[Loc, Schema]:
 
     Pydantic puts the kind of a tagged mapping into the place, and `[key]` behind a bad key.
     """
-    schema: Schema = models(of)
+    schema: Schema = _forms(of)
     place: list[str | int] = []
     for step in loc:
         schema = _without_null(_resolved(schema, of), of)
@@ -120,8 +158,9 @@ def follow(loc: Loc, of: type[BaseModel]) -> tuple[Loc, Schema]:
 
 def _entry(schema: Schema, name: str) -> Schema:
     if name in schema.get("properties", {}):
+        said = _said(schema[_MODEL]).get(name) if _MODEL in schema else None
         found: Schema = schema["properties"][name]
-        return found
+        return found | ({"description": said} if said else {})
     others = [schema.get("additionalProperties"), *schema.get("patternProperties", {}).values()]
     return next((each for each in others if isinstance(each, dict)), {})
 
@@ -129,7 +168,7 @@ def _entry(schema: Schema, name: str) -> Schema:
 def _resolved(schema: Schema, of: type[BaseModel]) -> Schema:
     while "$ref" in schema:
         *_, name = schema["$ref"].split("/")
-        schema = models(of) if name == "#" else models(of)["$defs"][name]
+        schema = _forms(of) if name == "#" else _forms(of)["$defs"][name]
     return schema
 
 

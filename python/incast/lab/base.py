@@ -1,4 +1,4 @@
-"""What all models of a scenario share: strict, immutable, no unknown fields, docstrings as descriptions.
+"""What all models of a scenario share: strict, immutable, no unknown fields, docstrings below fields.
 
 A model turns itself into what the core reads (`base_units`): each field by its type, which carries a parser
 (`incast.quantity`). A model whose form for the core differs otherwise says only how.
@@ -22,12 +22,9 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    GetJsonSchemaHandler,
     PlainValidator,
     WithJsonSchema,
 )
-from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema
 
 from incast.hints import shortened, unknown
 from incast.lab.quantities import InBase, Within
@@ -50,15 +47,6 @@ class Model(BaseModel):
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         """Itself, as nothing changes it: pydantic copies what is a default for each value that has it."""
         return self
-
-    @classmethod
-    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        """With each field's docstring: read only here, as reading the sources would slow every command."""
-        found = handler(core)
-        properties = handler.resolve_ref_schema(found)["properties"]
-        for name, said in docstrings(cls).items():
-            properties[cls.model_fields[name].alias or name]["description"] = said
-        return found
 
     def base_units(self) -> dict[str, Any]:
         """What the core reads: each field in base units, under the core's name."""
