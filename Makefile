@@ -90,11 +90,11 @@ test-rust: export PROPTEST_RNG_SEED ?= 1
 test-rust: $(BIN)/python
 	cargo test --workspace --locked --quiet
 
-# What measures time has the machine to itself. Most other tests wait most of the time, so five files go side by
-# side on two cores. What one process compiled before, none of the five compiles again.
+# What measures time has the machine to itself. Most other tests wait most of the time, so six files go side by
+# side on two cores. What one process compiled before, none of the six compiles again.
 test-python: $(VENV)/installed-for-tests
 	$(BIN)/python -m pytest -m alone
-	$(BIN)/python -m pytest -m "not alone" --numprocesses 5 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -m "not alone" --numprocesses 6 --dist loadfile --no-loadscope-reorder
 
 uml: $(BIN)/python
 	@$(BIN)/python packaging/uml.py $(UML) $(TREE)

@@ -241,19 +241,12 @@ What a run costs beyond its packets (`python -m benches.start`): the whole comma
 the default, and without. And a study of a thousand small cells (`python -m benches.study`, on a memory disk),
 of which a process runs one after the other.
 
-- **Processor time** depends on the machine, and here on the minute: two hosts took 0.42 to 0.75 s without the
-  report, 8,192 hosts 1.42 to 1.93 s. On 2 × AMD EPYC the version of 2026-11-26, which took half as long
-  again, met all three targets without the report. Of 100,000 flows more than half of the time is their
-  simulation.
-- **The report** is **missed** in time and memory. To load Polars and Jinja takes 0.3 s and 55 MB, so two
-  hosts with it can't meet the targets. A million flows are read whole, which is 80 MB of columns: 2 % too
-  much.
-- **Idle processors** are **missed**. One process reads and checks all cells before the first one runs (0.5 to
-  0.8 s of 5.8 s), then the others load Python (0.5 s). And each waits for its next cell until the parent has
-  heard that its last one has ended. More runs at a time than there are processors fill the gaps, for no less
-  time: 6.2 s with 2, 3 and 4 at a time, on average of six alternating rounds.
-- **On a disk** (ext4, where an fsync takes 0.1 ms) the study takes 9.5 to 14 s: a run waits 15 times until
-  what it has written is there.
+- **Processor time** depends on the machine, and here on the minute: without the report two hosts took 0.40 to
+  0.58 s, 8,192 hosts 1.3 to 1.7 s, and 100,000 flows 1.4 to 1.8 s. So each target is met in most minutes.
+- **The report** is **missed** in time, and for two hosts in memory. Polars and Jinja take 0.2 to 0.3 s and
+  75 MB, so two hosts with it can't meet the targets.
+- **On a disk** (ext4, where an fsync takes 0.1 ms) the study takes 4.7 to 5.6 s, with the processors 86 %
+  busy: a run waits 6 times until what it has written is there.
 
 """
 

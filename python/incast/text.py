@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 _TIMES = ((1e12, "s"), (1e9, "ms"), (1e6, "µs"), (1e3, "ns"), (1.0, "ps"))
 _SIZES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
 _RATES = ((1e12, "Tb/s"), (1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s"), (1.0, "b/s"))
 
 NONE = "–"
+_NUMBER = re.compile(r"(\d+)")
 
 
 def _scaled(value: float, units: tuple[tuple[float, str], ...]) -> str:
@@ -65,10 +67,11 @@ def listed(words: list[str]) -> str:
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1] if words else ""
 
 
-def natural_key(name: str) -> tuple[tuple[int, int, str], ...]:
-    """Sorts `host2` before `host10`."""
-    parts = re.split(r"(\d+)", name)
-    return tuple((1, int(p), "") if p.isdecimal() else (0, 0, p) for p in parts)
+def natural_key(name: str) -> list[Any]:
+    """Sorts `host2` before `host10`: text and numbers by turns."""
+    parts: list[Any] = _NUMBER.split(name)
+    parts[1::2] = map(int, parts[1::2])
+    return parts
 
 
 def time_unit(ps_max: float) -> tuple[float, str]:
