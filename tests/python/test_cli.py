@@ -359,15 +359,21 @@ def test_a_request_to_end_of_which_a_library_makes_an_error_ends_quietly() -> No
     assert (done.returncode, done.stderr) == (130, "Interrupted.\n")
 
 
-@pytest.mark.parametrize("words", [["walk", "sbm:2,9,0.5,0.1"], ["mine", "-", "--support", "1%"]])
+@pytest.mark.parametrize(
+    ("run", "words"),
+    [
+        ("incast.walks.run.run", ["walk", "sbm:2,9,0.5,0.1"]),
+        ("incast.cli.mine.run", ["mine", "-", "--support", "1%"]),
+    ],
+)
 @pytest.mark.parametrize("kept", ["", "the same command goes on."])
 def test_a_command_without_a_result_yet_says_in_json_that_it_was_interrupted(
-    words: list[str], kept: str, monkeypatch: pytest.MonkeyPatch
+    run: str, words: list[str], kept: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(*_: Any, **__: Any) -> None:
         raise Interrupted(kept)
 
-    monkeypatch.setattr(f"incast.cli.{words[0]}.run", interrupted)
+    monkeypatch.setattr(run, interrupted)
     done = call(*words, "--json")
     assert done.exit_code == Exit.INTERRUPTED
     message = f"Interrupted: {kept}" if kept else "Interrupted."

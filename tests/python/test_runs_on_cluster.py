@@ -16,7 +16,7 @@ from testkit.study import NO_TESTS
 from typer.testing import CliRunner
 
 from incast.cli.app import app
-from incast.cli.run import _say_ended
+from incast.cli.running import _say_ended
 from incast.errors import RunError, ScenarioError
 from incast.live import tasks
 from incast.live.cluster import Cluster

@@ -348,7 +348,7 @@ def test_what_is_stopped_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Monk
     def stop(_: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("incast.cli.walk.View.more", lambda *_: stop(None))
+    monkeypatch.setattr("incast.cli.walk_view.View.more", lambda *_: stop(None))
     out = tmp_path / "out"
     result = CliRunner().invoke(app, ["walk", SBM, "--out", str(out)])
     assert result.exit_code == 130
