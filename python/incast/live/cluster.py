@@ -14,6 +14,7 @@ import io
 import os
 import re
 import socket
+import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -100,7 +101,10 @@ class Cluster:
             if self._ray.is_initialized():
                 return
             try:
-                self._ray.init(self.address, log_to_driver=False, logging_level="error")
+                with warnings.catch_warnings():
+                    # Our error says so.
+                    warnings.filterwarnings("ignore", "Ray Client connection timed out")
+                    self._ray.init(self.address, log_to_driver=False, logging_level="error")
             except ConnectionAbortedError:
                 if attempt == self.attempts:
                     raise
