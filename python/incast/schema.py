@@ -21,6 +21,7 @@ from incast.lab.base import Model, docstrings
 Schema: TypeAlias = "dict[str, Any]"
 
 _PARTIAL = "Partial"
+_MODEL = "x-model"
 
 
 class _Described(GenerateJsonSchema):
@@ -40,9 +41,6 @@ class _Forms(GenerateJsonSchema):
     def model_schema(self, schema: ModelSchema) -> JsonSchemaValue:
         """A model's."""
         return super().model_schema(schema) | {_MODEL: schema["cls"]}
-
-
-_MODEL = "x-model"
 
 
 def _said(of: type) -> Mapping[str, str]:
