@@ -185,3 +185,10 @@ def test_a_trace_replaces_no_file_unless_it_may(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, [*asked, "--force", "--", sys.executable, "-c", code])
     assert done.exit_code == 0, done.stderr
     assert Traced.read(trace).footprint()
+
+
+def test_a_trace_without_a_file_is_not_called_empty(tmp_path: Path) -> None:
+    names = b"traced_bytes\nuntraced"
+    (tmp_path / "7-0").write_bytes(names.ljust(4096, b"\0") + struct.pack("<2Q", 0, 3))
+    said = runs._keep_trace([tmp_path / "7-0"], tmp_path / "kept")
+    assert said.startswith(f"{tmp_path}/kept: no trace: no file for it could be made in {tmp_path.parent}: ")

@@ -29,6 +29,8 @@ const STEP: usize = 1 << 20;
 enum Cut {
     NoSpace = 1,
     TooLong = 2,
+    /// There is none: its file can't be made, for another reason than space.
+    NoFile = 3,
 }
 
 fn tell(why: Cut) {
@@ -53,7 +55,8 @@ pub(crate) struct Tracing {
 impl Tracing {
     /// Nothing where no trace is wanted, or no file can be had.
     pub(crate) fn begin(config: &Config, path: &Path, now_ns: u64) -> Option<Tracing> {
-        let at = map(path).inspect_err(|error| _ = ends_for_want_of_space(error)).ok()?;
+        let why = |error: &io::Error| if is_full(error) { Cut::NoSpace } else { Cut::NoFile };
+        let at = map(path).inspect_err(|error| tell(why(error))).ok()?;
         let header = Header {
             page_bits: config.page.ilog2() as u8,
             policy: config.policy,
@@ -97,8 +100,10 @@ impl Tracing {
         }
         let file = OpenOptions::new().write(true).open(&self.path);
         let reserved = file.and_then(|file| reserve(&file, self.room as u64, STEP as u64));
-        self.full = reserved.is_err_and(|error| ends_for_want_of_space(&error));
-        if !self.full {
+        self.full = reserved.is_err_and(|error| is_full(&error));
+        if self.full {
+            tell(Cut::NoSpace);
+        } else {
             // A process that may not open the file any more writes without a reservation.
             self.room += STEP;
         }
@@ -169,13 +174,9 @@ fn map(path: &Path) -> io::Result<usize> {
     raw::map(0, BYTES, libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED, file.as_raw_fd(), 0)
 }
 
-/// Whether an error says that the disk is full, of which the launcher hears.
-fn ends_for_want_of_space(error: &io::Error) -> bool {
-    let full = matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
-    if full {
-        tell(Cut::NoSpace);
-    }
-    full
+/// Whether an error says that the disk is full.
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
 #[cfg(test)]
@@ -236,11 +237,16 @@ mod tests {
 
     #[test]
     fn an_earlier_trace_is_not_overwritten() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("trace");
-        std::fs::write(&path, "somebody's").expect("it can be written");
-        let config = Config::parse("local=1048576,rate=1").expect("it can be");
-        assert!(Tracing::begin(&config, &path, 0).is_none());
-        assert_eq!(std::fs::read(&path).expect("a file"), b"somebody's");
+        alone!({
+            let folder = tempfile::tempdir().expect("a folder");
+            let path = folder.path().join("trace");
+            std::fs::write(&path, "somebody's").expect("it can be written");
+            let config = Config::parse("local=1048576,rate=1").expect("it can be");
+            assert!(Tracing::begin(&config, &path, 0).is_none());
+            assert_eq!(
+                (std::fs::read(&path).expect("a file"), stats().untraced.get()),
+                (b"somebody's".into(), 3)
+            );
+        });
     }
 }

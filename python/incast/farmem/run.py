@@ -45,8 +45,8 @@ _KEY = "server.key"
 """Where programs find the key of a memory server."""
 _WAITS_NS = (500, 1000, 1500, 2000, 3000, 4000, 8000, 32_000)
 """For which programs count what they would hide."""
-_WHOLE, _TOO_LONG = 0, 2
-"""What programs say of a trace: it has its end, or it would be too long (crates/preload/src/tracing.rs)."""
+_WHOLE, _NO_SPACE, _TOO_LONG, _NO_FILE = range(4)
+"""What programs say of a trace (crates/preload/src/tracing.rs)."""
 _NAMES = 4096
 _RECORD_BYTES = 16
 """Bytes of a file of numbers that are their names; the numbers have as many, and the places behind them."""
@@ -345,9 +345,12 @@ def _keep_trace(files: list[Path], to: Path) -> str:
     if _TOO_LONG in cut:
         most = "it would be longer than 1GiB, the most that is traced"
         return f"{to}: no trace: {most}: trace a shorter run, or one with a larger --local or --page"
-    if cut - {_WHOLE}:
+    if _NO_SPACE in cut:
         return f"{to}: no trace: {files[0].parent.parent} had no space for it (TMPDIR names another place)"
     length, file = max(((numbers[file].get("traced_bytes", 0), file) for file in files), default=(0, to))
+    if not length and _NO_FILE in cut:
+        why = "the program may have another root or user, or a limit of open files or of their sizes"
+        return f"{to}: no trace: no file for it could be made in {files[0].parent.parent}: {why}"
     if not length:
         return f"nothing to trace in {to}: all the program asked for fitted into local memory. Give it less"
     trace, part = file.with_suffix(".trace"), to.with_name(f".{to.name}.part")
