@@ -32,7 +32,7 @@ from incast.written import WrittenScenario
 Operator: TypeAlias = "Callable[[int, list[tuple[str, int, int]]], list[str] | None]"
 """Asks emulated hosts for more than the scenario does ([`incast.emu.operator`])."""
 Watch: TypeAlias = "Callable[[int, Mapping[str, Any]], None]"
-"""Is told a variant's number and how far its run has come; `fraction` is the part that is done, if known."""
+"""Is told a run's number and how far it has come; `fraction` is the part that is done, if known."""
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from typing import Any
 
 from incast import _core
 from incast.errors import IncastError
+from incast.runs import Watch
 from incast.study import noted
 from incast.study.cells import CellRun
 from incast.study.noted import Cost
-from incast.study.work import Tell
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def tell_nobody(_: int, __: Mapping[str, Any]) -> None:
     """For runs whose progress nobody sees."""
 
 
-def run_one(run: CellRun, place: Path, tell: Tell) -> Ended:
+def run_one(run: CellRun, place: Path, tell: Watch) -> Ended:
     """Runs in this process; under the number 0."""
     before = _cpu_s()
     try:

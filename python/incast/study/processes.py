@@ -13,7 +13,7 @@ import os
 import signal
 import sys
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from multiprocessing import resource_tracker
@@ -22,8 +22,9 @@ from multiprocessing.process import BaseProcess
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
+from incast.runs import Watch
 from incast.study.cells import CellRun
 from incast.study.execute import Ended, forget_memory, note, run_brief, run_one
 
@@ -36,9 +37,6 @@ _SHORT_S = 0.1
 """A process whose last run was shorter is sent one ahead: to wait for it would be a part of its time."""
 _AHEAD_BYTES = 32_768
 """So much waits in a connection that nobody reads."""
-
-Watch: TypeAlias = "Callable[[int, Mapping[str, Any]], None]"
-"""Is told a run's number and how far it has come; `fraction` is the part that is done, if known."""
 
 
 class Processes:

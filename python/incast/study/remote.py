@@ -8,10 +8,10 @@ from pathlib import Path
 
 from incast.live import tasks
 from incast.live.cluster import Cluster
+from incast.runs import Watch
 from incast.runs_on_cluster import check_clocks
 from incast.study.cells import CellRun
 from incast.study.execute import Ended, forget_memory, note, run_brief, run_one, tell_nobody
-from incast.study.processes import Watch
 from incast.study.work import Simulation
 
 

@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 from incast import folder
 from incast.bounded import read_json
 from incast.errors import OutputExistsError, RunError
+from incast.runs import Watch
 from incast.study import noted
 from incast.study.axes import Cell
 from incast.study.cells import CellRun, cell_runs
 from incast.study.execute import Ended
 from incast.study.noted import Cost
-from incast.study.processes import Processes, Watch
+from incast.study.processes import Processes
 from incast.study.study import Study
 from incast.study.work import is_planned
 

@@ -5,20 +5,17 @@ A document with the field `plan` is planned (`incast.broadcast.planned`), any ot
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
 from incast.broadcast import planned
 from incast.document import Node, dump
 from incast.incomplete import STUCK, lines
-from incast.runs import run_here
+from incast.runs import Watch, run_here
 from incast.variants import Variant, make_variants
 from incast.written import WrittenScenario
-
-Tell: TypeAlias = "Callable[[int, Mapping[str, Any]], None]"
-"""Is told 0 and how far the run has come."""
 
 
 class Work(Protocol):
@@ -32,8 +29,11 @@ class Work(Protocol):
     def brief(self) -> bool:
         """Whether it is over so soon that a process of its own would cost more."""
 
-    def run(self, place: Path, tell: Tell) -> tuple[str, float]:
-        """Writes a run folder; returns why it failed (empty when it didn't), and the seconds that it took."""
+    def run(self, place: Path, tell: Watch) -> tuple[str, float]:
+        """Writes a run folder; returns why it failed (empty when it didn't), and the seconds that it took.
+
+        `tell` is told 0 as its number.
+        """
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Simulation:
         """The scenario in the core's terms."""
         return self.variant.resolved.spec
 
-    def run(self, place: Path, tell: Tell) -> tuple[str, float]:
+    def run(self, place: Path, tell: Watch) -> tuple[str, float]:
         """Simulates it."""
         written = replace(self.written, text=dump(self.written.document.plain()))
         done = run_here(written, self.variant, place, force=True, watch=tell)
@@ -77,7 +77,7 @@ class Planning:
             "format": planned.FORMAT,
         }
 
-    def run(self, place: Path, tell: Tell) -> tuple[str, float]:  # noqa: ARG002 - there is nothing to tell
+    def run(self, place: Path, tell: Watch) -> tuple[str, float]:  # noqa: ARG002 - there is nothing to tell
         """Plans it."""
         return "", planned.write(self.request, self.seed, place, self.text)
 
