@@ -138,15 +138,27 @@ impl Wheel {
         self.insert(shorten(entry.time, entry.key));
     }
 
-    /// Puts an event into the bucket that is being emptied.
+    /// Puts an event into the bucket that is being emptied, most often as its last.
+    #[inline(always)]
     fn insert(&mut self, short: Short) {
-        let mut at = self.current.len();
-        self.current.push(short);
-        while at > self.next && self.current[at - 1] > short {
-            self.current[at] = self.current[at - 1];
-            at -= 1;
+        match self.current.last() {
+            Some(&last) if last > short => self.insert_before_last(short),
+            _ => self.current.push(short),
         }
-        self.current[at] = short;
+    }
+
+    #[inline(never)]
+    fn insert_before_last(&mut self, short: Short) {
+        self.current.push(short);
+        let Some((mut slot, others)) = self.current[self.next..].split_last_mut() else { return };
+        for other in others.iter_mut().rev() {
+            if *other <= short {
+                break;
+            }
+            *slot = *other;
+            slot = other;
+        }
+        *slot = short;
     }
 
     /// The earliest event of the bucket at hand. When there is none, [`Wheel::turn`].

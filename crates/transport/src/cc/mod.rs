@@ -102,12 +102,20 @@ impl Control {
     }
 
     /// Grows the window: called outside of recovery and only while the window limits the sender.
-    #[inline]
-    pub fn grow(&mut self, ack: &Ack) {
+    #[inline(always)]
+    pub fn grow(&mut self, ack: impl Fn() -> Ack) {
         let avoids = self.window.cwnd >= self.window.ssthresh;
         match &mut self.algorithm {
-            Algorithm::Reno(reno) if avoids => reno.avoid(&mut self.window, ack.delivered),
-            Algorithm::Dctcp(dctcp) if avoids => dctcp.reno.avoid(&mut self.window, ack.delivered),
+            Algorithm::Reno(reno) if avoids => reno.avoid(&mut self.window, ack().delivered),
+            Algorithm::Dctcp(dctcp) if avoids => dctcp.reno.avoid(&mut self.window, ack().delivered),
+            _ => self.grow_otherwise(&ack(), avoids),
+        }
+    }
+
+    /// The same in slow start, or by the model of an algorithm; apart, so that the others don't pay for it.
+    #[inline(never)]
+    fn grow_otherwise(&mut self, ack: &Ack, avoids: bool) {
+        match &mut self.algorithm {
             Algorithm::Cubic(cubic) if avoids => cubic.avoid(&mut self.window, ack.delivered, ack),
             Algorithm::Htcp(htcp) if avoids => htcp.avoid(&mut self.window, ack.delivered, ack.now),
             Algorithm::Bbr(_) => {}
@@ -119,7 +127,7 @@ impl Control {
     fn grow_from_slow_start(&mut self, ack: &Ack) {
         let left = self.slow_start(ack);
         if left > 0 {
-            self.grow(&Ack { delivered: left, ..*ack });
+            self.grow(|| Ack { delivered: left, ..*ack });
         }
     }
 

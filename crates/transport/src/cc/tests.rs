@@ -26,12 +26,12 @@ fn slow_start_doubles_and_avoidance_adds_a_segment_a_window() {
     let mut c = control(Congestion::Reno);
     assert_eq!(c.window.cwnd, 10_000);
     for _ in 0..10 {
-        c.grow(&ack(1000));
+        c.grow(|| ack(1000));
     }
     assert_eq!(c.window.cwnd, 20_000);
     c.window.ssthresh = 20_000;
     for _ in 0..20 {
-        c.grow(&ack(1000));
+        c.grow(|| ack(1000));
     }
     assert_eq!(c.window.cwnd, 21_000);
 }
@@ -49,6 +49,6 @@ fn ssthresh_is_half_the_flight_and_at_least_two_segments() {
 fn slow_start_stops_at_ssthresh_within_one_acknowledgement() {
     let mut c = control(Congestion::Reno);
     c.window.ssthresh = 10_500;
-    c.grow(&ack(2_000));
+    c.grow(|| ack(2_000));
     assert_eq!(c.window.cwnd, 10_500);
 }

@@ -250,7 +250,7 @@ impl Connection {
             Phase::Reduced | Phase::Recovery => false,
         };
         if grows {
-            self.control.grow(&ack());
+            self.control.grow(ack);
         }
         if self.prr.is_some() && delivered > 0 {
             self.reduce_in_proportion(advanced > 0, delivered);

@@ -132,14 +132,19 @@ impl Connection {
     /// Nagle).
     #[inline(always)]
     fn partial_limit(&self, nxt: u64, window_end: u64) -> u64 {
-        let mss = u64::from(self.mss);
-        let rest = self.edge.saturating_sub(nxt) % mss;
-        if self.edge < window_end && rest > 0 && 2 * rest >= self.max_window {
+        if self.edge < window_end && self.edge_rest_goes(nxt) {
             return self.edge;
         }
-        let full = window_end.min(self.edge).saturating_sub(mss - 1);
+        let full = window_end.min(self.edge).saturating_sub(u64::from(self.mss) - 1);
         // A FIN alone needs no window.
         if full <= nxt && nxt == self.written && self.closing && !self.fin_sent { nxt + 1 } else { full }
+    }
+
+    /// Whether less than a segment goes out that the peer's window leaves over after `nxt`.
+    #[inline(never)]
+    fn edge_rest_goes(&self, nxt: u64) -> bool {
+        let rest = self.edge.saturating_sub(nxt) % u64::from(self.mss);
+        rest > 0 && 2 * rest >= self.max_window
     }
 
     /// New data, while [it may go out](Connection::has_data).
@@ -229,9 +234,10 @@ impl Connection {
         let options = if blocks == 0 { 0 } else { 4 + 8 * u32::from(blocks) };
         let bytes = self.header_bytes + len + options;
         self.block_count = blocks;
-        let has_data = u64::from(len > 0);
-        self.counters.sent_segments += has_data;
-        self.counters.sent_bytes += u64::from(bytes) * has_data;
+        if len > 0 {
+            self.counters.sent_segments += 1;
+            self.counters.sent_bytes += u64::from(bytes);
+        }
         let window = self.rcv.advertise();
         let (ts_val, ts_ecr) = if self.timestamps { (now.as_us() as u32, self.ts_recent) } else { (0, 0) };
         let header = Header {

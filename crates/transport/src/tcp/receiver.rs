@@ -199,13 +199,22 @@ impl Receiver {
         self.acked = self.next;
         self.ack_now = false;
         self.ack_deadline = Time::MAX;
-        self.quick = self.quick.saturating_sub(1);
+        if self.quick > 0 {
+            self.quick -= 1;
+        }
     }
 
     /// Data goes out: soon after some has come it is an answer, and will have acknowledged it.
-    #[inline]
+    #[inline(always)]
     pub fn answer(&mut self, now: Time, delay: Time) {
-        if self.quick > 0 && self.next > 1 && now < self.advanced_at.saturating_add(delay) {
+        if self.quick > 0 {
+            self.answer_quickly(now, delay);
+        }
+    }
+
+    #[cold]
+    fn answer_quickly(&mut self, now: Time, delay: Time) {
+        if self.next > 1 && now < self.advanced_at.saturating_add(delay) {
             self.quick = 0;
         }
     }
