@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from testkit.browsers import launched
 
 import incast
 from benches.mine.rows import Row, record, text
@@ -78,11 +79,7 @@ def result(folder: Path) -> Path:
 
 def measured(address: str) -> dict[str, float]:
     """Milliseconds to the first picture (of totals) and to that of samples; pictures a second in play."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        found = shutil.which("chromium")
-        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+    with launched() as browser:
         page = browser.new_page(viewport={"width": 1280, "height": 900})
         page.goto(address)
         first, samples = (
@@ -96,7 +93,6 @@ def measured(address: str) -> dict[str, float]:
         before = page.evaluate("[incastView.pictures, performance.now()]")
         page.wait_for_timeout(PLAYED_S * 1000)
         after = page.evaluate("[incastView.pictures, performance.now()]")
-        browser.close()
     rate = (after[0] - before[0]) / (after[1] - before[1]) * 1000
     return {"totals": first, "samples": samples, "pictures": rate}
 

@@ -20,7 +20,11 @@ class Program(NamedTuple):
 
 
 PROGRAMS = (
-    Program(("chromium", "chromium-browser", "google-chrome"), "chromium", "the report in a browser"),
+    Program(
+        ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"),
+        "chromium-headless-shell",
+        "the report in a browser",
+    ),
     Program(("sshd",), "openssh-server", "broadcasts by ssh"),
     Program(("tshark",), "tshark", "captures in Wireshark"),
     Program(("redis-server",), "redis-server", "a server on remote memory"),

@@ -1,1 +1,1 @@
-"""What tests and benchmarks share: networks, processes, cases for ns-3, transactions, claims of a study."""
+"""What tests and benchmarks share: networks, processes, browsers, cases for ns-3, transactions, claims."""

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
+from testkit.browsers import launched
 
 from broadcasts import content
-from browsers import launched
 
 # Other work may keep the machine busy: a slow example is no failure. A failure prints how to run it again. The
 # examples are the same each time, so that a failure comes from a change; `make search` looks for new ones.
@@ -28,11 +28,20 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """A browser for tests of pages."""
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """A browser for tests whose pages stay open."""
     with launched() as running:
         yield running
+
+
+@pytest.fixture
+def browser(chromium: Any) -> Iterator[Any]:
+    """A browser for tests of pages, which are closed when a test ends: one that plays would go on."""
+    before = set(chromium.contexts)
+    yield chromium
+    for context in set(chromium.contexts) - before:
+        context.close()
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from xml.etree import ElementTree
 
 import networkx as nx
 import pytest
+from testkit.browsers import violations
 
 import incast
-from browsers import violations
 from incast.report import write
 from incast.study import page as study_page
 from incast.study.outcome import collect
@@ -21,6 +21,12 @@ from test_study_page import DRAWN
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 NAME = "</script><script>document.title='broken'</script><b>bold</b>" + "n" * 200
+
+
+@pytest.fixture
+def browser(chromium: Any) -> Any:
+    """Tests share pages."""
+    return chromium
 
 
 @pytest.fixture(scope="module")

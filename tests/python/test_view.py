@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from testkit.browsers import violations
 from typer.testing import CliRunner
 
 import incast
-from browsers import violations
 from helpers import SMALL, written
 from incast.cli.app import app
 from incast.folder import LEVELS

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from testkit.browsers import violations
 
 from broadcasts import ended, here, states
-from browsers import violations
 from incast.broadcast.record import Record
 from incast.broadcast.send import Receipt, Sent
 from incast.errors import OutputExistsError

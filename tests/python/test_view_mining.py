@@ -10,9 +10,9 @@ from typing import Any
 
 import polars as pl
 import pytest
+from testkit.browsers import violations
 from typer.testing import CliRunner
 
-from browsers import violations
 from incast.cli.app import app
 from incast.folder import MINE_MARKER
 from incast.mining import output

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from testkit.browsers import violations
 
 import incast
-from browsers import violations
 from incast.recording import PROGRESS
 from incast.view.kinds import opened as run_of
 from incast.view.places import runs

@@ -1,4 +1,4 @@
-"""A real browser for tests of pages, and what it finds wrong for those who can't see them."""
+"""A real browser for pages, and what it finds wrong for those who can't see them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-SYSTEM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+SYSTEM = next(filter(None, map(shutil.which, NAMES)), None)
+"""The one without windows needs a third less processor time for the same pages."""
 
 
 @contextmanager
@@ -22,9 +24,8 @@ def launched() -> Iterator[Any]:
         except sync_api.Error as error:
             if SYSTEM:
                 raise
-            pytest.skip(
-                f"no Chromium: install it, or run `playwright install chromium` ({str(error).splitlines()[0]})"
-            )
+            why = str(error).splitlines()[0]
+            pytest.skip(f"no Chromium: install it, or run `playwright install chromium` ({why})")
         yield running
         running.close()
 
