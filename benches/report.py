@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -333,29 +334,34 @@ SECTIONS = {
 }
 
 
+def kept(document: str, title: str) -> str:
+    """A section as it is in the document."""
+    _, _, behind = document.partition(f"\n{title}")
+    return f"{title}{re.split('^##+ ', behind, maxsplit=1, flags=re.MULTILINE)[0].rstrip()}\n"
+
+
 def main() -> None:
-    """Reads bench/NAME.json; of the names in `SECTIONS`, writes only what these have measured."""
+    """Reads bench/NAME.json; of the names in `SECTIONS`, writes only what these have measured.
+
+    A section of which nothing was measured here stays as it is.
+    """
+    document = DOCUMENT.read_text()
     if section := SECTIONS.get(sys.argv[1]):
-        DOCUMENT.write_text(section(DOCUMENT.read_text()))
+        DOCUMENT.write_text(section(document))
         return
-    parts = [simulator(sys.argv[1])]
-    if measured("start"):
-        parts.append(f"{start()}\n")
-    if walked := measured("walk"):
-        parts.append(f"{WALKS}{table(walked)}\n")
-    if sent := broadcasts.section(measured("broadcast")):
-        parts.append(sent)
-    if mined := measured("mine"):
-        alone = [row for row in mined if row["bench"] == "mine"]
-        parts.append(f"{MINING}{miners.when(alone)}{table(alone)}\n")
-        parts.append(miners.section(measured("mine nodes")))
-    if faulted := measured("farmem"):
-        parts.append(f"{FARMEM}{table(faulted)}\n")
-    if viewed := measured("view page"):
-        parts.append(f"{VIEW}{table(viewed)}\n")
-    if measured("emu"):
-        parts.append(f"{EMULATED}{emulated_hosts()}")
-    DOCUMENT.write_text("\n".join(parts))
+    alone = [row for row in measured("mine") if row["bench"] == "mine"]
+    found = {
+        START_TITLE: f"{start()}\n" if measured("start") else "",
+        WALKS_TITLE: f"{WALKS}{table(walked)}\n" if (walked := measured("walk")) else "",
+        "## Broadcasts\n": broadcasts.section(measured("broadcast")),
+        "## Mining\n": f"{MINING}{miners.when(alone)}{table(alone)}\n" if alone else "",
+        "### On several nodes\n": miners.section(measured("mine nodes")),
+        "## Remote memory\n": f"{FARMEM}{table(faulted)}\n" if (faulted := measured("farmem")) else "",
+        VIEW_TITLE: f"{VIEW}{table(viewed)}\n" if (viewed := measured("view page")) else "",
+        EMULATED_TITLE: f"{EMULATED}{emulated_hosts()}" if measured("emu") else "",
+    }
+    parts = [text or kept(document, title) for title, text in found.items()]
+    DOCUMENT.write_text("\n".join([simulator(sys.argv[1]), *parts]))
 
 
 if __name__ == "__main__":
