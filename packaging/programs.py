@@ -39,12 +39,19 @@ def main() -> None:
     if missing and os.geteuid() == 0 and shutil.which("apt-get"):
         packages = [each.package for each in missing]
         print(f"Installing for tests: {' '.join(packages)}", flush=True)
-        quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        for words in (["update"], ["install", "--yes", "--no-install-recommends", *packages]):
-            subprocess.run(["apt-get", "--quiet", *words], env=quiet, stdout=subprocess.DEVNULL, check=False)
+        _apt("apt-get", "--quiet", "update")
+        # If one is unknown here, apt-get installs none.
+        there = [each for each in packages if _apt("apt-cache", "--no-all-versions", "show", each)]
+        _apt("apt-get", "--quiet", "install", "--yes", "--no-install-recommends", *there)
         missing = [each for each in missing if not any(map(_found, each.names))]
     for each in missing:
         print(f"No {each.names[0]}: tests of {each.tests} will be skipped (apt-get install {each.package})")
+
+
+def _apt(*words: str) -> bool:
+    """Whether it did what it was asked for."""
+    quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    return subprocess.run(words, env=quiet, stdout=subprocess.DEVNULL, check=False).returncode == 0
 
 
 def _found(name: str) -> bool:
