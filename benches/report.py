@@ -334,10 +334,11 @@ SECTIONS = {
 }
 
 
-def kept(document: str, title: str) -> str:
-    """A section as it is in the document."""
-    _, _, behind = document.partition(f"\n{title}")
-    return f"{title}{re.split('^##+ ', behind, maxsplit=1, flags=re.MULTILINE)[0].rstrip()}\n"
+def kept(document: str, head: str) -> str:
+    """A section as it is in the document, by the title with which its head begins."""
+    title, end, _ = head.partition("\n")
+    _, _, behind = document.partition(f"\n{title}{end}")
+    return f"{title}{end}{re.split('^##+ ', behind, maxsplit=1, flags=re.MULTILINE)[0].rstrip()}\n"
 
 
 def main() -> None:
@@ -351,16 +352,16 @@ def main() -> None:
         return
     alone = [row for row in measured("mine") if row["bench"] == "mine"]
     found = {
-        START_TITLE: f"{start()}\n" if measured("start") else "",
-        WALKS_TITLE: f"{WALKS}{table(walked)}\n" if (walked := measured("walk")) else "",
-        "## Broadcasts\n": broadcasts.section(measured("broadcast")),
-        "## Mining\n": f"{MINING}{miners.when(alone)}{table(alone)}\n" if alone else "",
-        "### On several nodes\n": miners.section(measured("mine nodes")),
-        "## Remote memory\n": f"{FARMEM}{table(faulted)}\n" if (faulted := measured("farmem")) else "",
-        VIEW_TITLE: f"{VIEW}{table(viewed)}\n" if (viewed := measured("view page")) else "",
-        EMULATED_TITLE: f"{EMULATED}{emulated_hosts()}" if measured("emu") else "",
+        START: f"{start()}\n" if measured("start") else "",
+        WALKS: f"{WALKS}{table(walked)}\n" if (walked := measured("walk")) else "",
+        broadcasts.HEAD: broadcasts.section(measured("broadcast")),
+        MINING: f"{MINING}{miners.when(alone)}{table(alone)}\n" if alone else "",
+        miners.NODES: miners.section(measured("mine nodes")),
+        FARMEM: f"{FARMEM}{table(faulted)}\n" if (faulted := measured("farmem")) else "",
+        VIEW: f"{VIEW}{table(viewed)}\n" if (viewed := measured("view page")) else "",
+        EMULATED: f"{EMULATED}{emulated_hosts()}" if measured("emu") else "",
     }
-    parts = [text or kept(document, title) for title, text in found.items()]
+    parts = [text or kept(document, head) for head, text in found.items()]
     DOCUMENT.write_text("\n".join([simulator(sys.argv[1]), *parts]))
 
 
