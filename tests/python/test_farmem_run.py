@@ -26,7 +26,7 @@ from typer.testing import CliRunner
 from farmem_programs import SIGNALS, SWEEP, Accesses, compiled, memory, python, remote_memory_or_skip
 from incast.cli.app import app
 from incast.errors import ScenarioError
-from incast.farmem.run import LIBRARY, run
+from incast.farmem.run import LIBRARY, run, started
 
 STRESS = Path(__file__).parent / "farmem_stress.py"
 INCAST = [sys.executable, "-m", "incast", "farmem", "run"]
@@ -344,6 +344,22 @@ def test_ctrl_c_ends_the_program_and_tells_what_was_measured() -> None:
     assert process.returncode == 128 + signal.SIGINT
     assert b"Traceback" in errors  # The program's own.
     assert json.loads(errors.decode().splitlines()[-1])["exit_code"] == 130
+
+
+def test_a_request_to_end_that_comes_while_the_program_starts_ends_it() -> None:
+    def start() -> subprocess.Popen[bytes]:
+        os.kill(os.getpid(), signal.SIGINT)
+        return subprocess.Popen(["sleep", "60"])
+
+    with started(start) as (process, interrupted):
+        assert process.wait() == -signal.SIGINT
+    assert interrupted.is_set()
+
+
+def test_a_request_to_end_of_a_programs_first_moment_ends_it() -> None:
+    done = incast("--local", "1MB", *FAR, "--json", "--", "sh", "-c", "kill -INT $PPID; exec sleep 60")
+    assert done.returncode == 128 + signal.SIGINT
+    assert json.loads(done.stderr.splitlines()[-1])["interrupted"], done.stderr
 
 
 def test_a_terminals_ctrl_c_reaches_the_program_once() -> None:

@@ -210,6 +210,14 @@ def test_ctrl_c_ends_the_program_and_tells_what_was_measured(static: Path) -> No
 
 
 @pytest.mark.usefixtures("_untouched")
+def test_a_request_to_end_of_a_programs_first_moment_ends_it() -> None:
+    command = [*SWAP, "--json", "--local", "8MB", "--", "sh", "-c", "kill -INT $PPID; exec sleep 60"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 128 + signal.SIGINT
+    assert json.loads(done.stderr.splitlines()[-1])["interrupted"], done.stderr
+
+
+@pytest.mark.usefixtures("_untouched")
 def test_a_killed_incast_leaves_nothing_behind(static: Path) -> None:
     with running(static) as process:
         [pid] = programs()

@@ -13,7 +13,7 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -30,7 +30,7 @@ from incast.scratch import Scratch
 from incast.stop import REQUESTS
 from incast.text import plural
 
-__all__ = ["ALL", "LEAST_PAGES", "LIBRARY", "Compression", "Memory", "Outcome", "passed_on", "run"]
+__all__ = ["ALL", "LEAST_PAGES", "LIBRARY", "Compression", "Memory", "Outcome", "run", "started"]
 
 LIBRARY = Path(__file__).parent / "libincast_preload.so"
 """What is loaded into programs; `pip install` builds it."""
@@ -253,17 +253,18 @@ def run(
         began = time.monotonic()
         with (
             hugepages.none(),
-            subprocess.Popen(
-                [command[0], *command[1:]],
-                executable=path,
-                env=variables,
-                stdin=subprocess.DEVNULL if log else None,
-                stdout=log,
-                stderr=log,
-                # It may outlive this process, and writes into the folder.
-                pass_fds=[scratch.lock],
-            ) as process,
-            passed_on(process) as interrupted,
+            started(
+                lambda: subprocess.Popen(
+                    [command[0], *command[1:]],
+                    executable=path,
+                    env=variables,
+                    stdin=subprocess.DEVNULL if log else None,
+                    stdout=log,
+                    stderr=log,
+                    # It may outlive this process, and writes into the folder.
+                    pass_fds=[scratch.lock],
+                )
+            ) as (process, interrupted),
             Watch(process.pid, lambda pid: _latest(Path(folder), pid)) as watch,
         ):
             code = process.wait()
@@ -304,17 +305,21 @@ def check(wanted: str = "") -> None:
 
 
 @contextmanager
-def passed_on(process: subprocess.Popen[bytes]) -> Iterator[Event]:
-    """Signals that would end this process end the program instead, and set the event.
+def started(start: Callable[[], subprocess.Popen[bytes]]) -> Iterator[tuple[subprocess.Popen[bytes], Event]]:
+    """A program that `start` starts: leaving waits for its end.
 
-    A terminal's Ctrl-C reaches the program anyway. A signal that this process ignores stays ignored.
+    From before it runs, signals that would end this process end the program instead, and set the event. A
+    terminal's Ctrl-C reaches the program anyway. A signal that this process ignores stays ignored.
     """
-    interrupted = Event()
+    process: subprocess.Popen[bytes] | None = None
+    interrupted, early = Event(), list[int]()  # Early ones came before there was a program to get them.
 
     def pass_on(number: int, frame: FrameType | None) -> None:
         del frame
         interrupted.set()
-        if number != signal.SIGINT or not _in_foreground():
+        if process is None:
+            early.append(number)
+        elif number != signal.SIGINT or not _in_foreground():
             process.send_signal(number)
 
     before = {
@@ -323,7 +328,10 @@ def passed_on(process: subprocess.Popen[bytes]) -> Iterator[Event]:
     for number in before:
         signal.signal(number, pass_on)
     try:
-        yield interrupted
+        with start() as process:
+            for request in early:
+                process.send_signal(request)
+            yield process, interrupted
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -7,13 +7,14 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import IO
 
 from incast._core import BlockDelay
 from incast.errors import RunError
 from incast.farmem import hugepages
 from incast.farmem import program as programs
-from incast.farmem.run import Memory, Outcome, passed_on
+from incast.farmem.run import Memory, Outcome, started
 from incast.farmem.swap import device as devices
 from incast.farmem.swap.changes import Changes, undone
 from incast.farmem.swap.device import CLUSTER, Device
@@ -47,26 +48,39 @@ def run(
         delay = _delay(device, memory)
         keeper = Keeper(group, memory.local)
         began = time.monotonic()
-        try:
-            with hugepages.none():
-                process = subprocess.Popen(
-                    [command[0], *command[1:]],
-                    executable=path,
-                    env=environment,
-                    stdin=subprocess.DEVNULL if log else None,
-                    stdout=log,
-                    stderr=log,
-                    preexec_fn=group.enter,
-                )
-        except OSError as error:
-            raise RunError(f"{command[0]} can't be started: {error.strerror}") from error
-        with process, keeper.kept(), passed_on(process) as interrupted:
+        with (
+            started(lambda: _start(command, path, environment, log, group)) as (process, interrupted),
+            keeper.kept(),
+        ):
             code = process.wait()
         wall = time.monotonic() - began
         counters = delay.counters()
         delay.end()
         outcome = _outcome(list(command), code, wall, counters, keeper, group.killed())
         return replace(outcome, interrupted=interrupted.is_set())
+
+
+def _start(
+    command: Sequence[str],
+    path: Path,
+    environment: Mapping[str, str] | None,
+    log: IO[bytes] | None,
+    group: Group,
+) -> subprocess.Popen[bytes]:
+    """The program, in the group."""
+    try:
+        with hugepages.none():
+            return subprocess.Popen(
+                [command[0], *command[1:]],
+                executable=path,
+                env=environment,
+                stdin=subprocess.DEVNULL if log else None,
+                stdout=log,
+                stderr=log,
+                preexec_fn=group.enter,
+            )
+    except OSError as error:
+        raise RunError(f"{command[0]} can't be started: {error.strerror}") from error
 
 
 def check() -> Group:
