@@ -24,7 +24,7 @@ from incast.errors import ResultError, RunError, why
 from incast.lab.findings import Findings
 from incast.lab.resolve import Written
 from incast.progress import Share
-from incast.stop import Stop
+from incast.stop import HEAR_S, Stop
 from incast.summary import figures
 from incast.variants import Variant
 from incast.written import WrittenScenario
@@ -79,7 +79,8 @@ def run_all(
                 )
                 for number, (variant, place) in enumerate(zip(variants, places, strict=True))
             ]
-            wait(running)
+            while wait(running, HEAR_S).not_done:
+                pass
         finally:
             stop.event.set()  # otherwise the pool would wait for runs that nobody stops
     done = [each.result() for each in running]

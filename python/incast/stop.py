@@ -16,6 +16,10 @@ _Made = TypeVar("_Made")
 REQUESTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """The signals that ask a command to end: Ctrl-C, a service manager or scheduler, a terminal that closes."""
 
+HEAR_S = 0.1
+"""The main thread waits no longer at a time. Python hears of a signal between its own steps: of one that came
+just before a wait, when that is over."""
+
 
 def heed() -> None:
     """Lets each request raise `KeyboardInterrupt`, as Ctrl-C does; for commands, in the main thread.
@@ -55,7 +59,7 @@ def aside(make: Callable[[], _Made]) -> _Made:
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
     while thread.is_alive():
-        thread.join(0.1)
+        thread.join(HEAR_S)
     if failed:
         raise failed[0]
     return made[0]

@@ -26,7 +26,7 @@ from typer.testing import CliRunner
 from farmem_programs import SIGNALS, SWEEP, Accesses, compiled, memory, python, remote_memory_or_skip
 from incast.cli.app import app
 from incast.errors import ScenarioError
-from incast.farmem.run import LIBRARY, run, started
+from incast.farmem.run import LIBRARY, end_of, run, started
 
 STRESS = Path(__file__).parent / "farmem_stress.py"
 INCAST = [sys.executable, "-m", "incast", "farmem", "run"]
@@ -353,6 +353,19 @@ def test_a_request_to_end_that_comes_while_the_program_starts_ends_it() -> None:
 
     with started(start) as (process, interrupted):
         assert process.wait() == -signal.SIGINT
+    assert interrupted.is_set()
+
+
+def test_a_request_to_end_that_ends_no_wait_ends_the_program() -> None:
+    def interrupt() -> None:
+        time.sleep(0.2)
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    with started(lambda: subprocess.Popen(["sleep", "60"])) as (process, interrupted):
+        thread.start()
+        assert end_of(process) == -signal.SIGINT
+    thread.join()
     assert interrupted.is_set()
 
 

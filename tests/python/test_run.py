@@ -7,7 +7,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -299,14 +300,24 @@ def test_a_folder_of_something_else_is_never_overwritten(tmp_path: Path) -> None
     assert [path.name for path in place.iterdir()] == ["thesis.txt"]
 
 
-def test_stopping_keeps_what_was_measured(tmp_path: Path) -> None:
+def ctrl_c() -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def ctrl_c_unheard() -> None:
+    """No wait of the main thread ends by it, as by one that came just before the wait."""
+    signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+
+
+@pytest.mark.parametrize("interrupt", [ctrl_c, ctrl_c_unheard])
+def test_stopping_keeps_what_was_measured(interrupt: Callable[[], None], tmp_path: Path) -> None:
     source = WrittenScenario.from_file(written(tmp_path, LONG))
     told: list[Mapping[str, Any]] = []
 
     def watch(number: int, progress: Mapping[str, Any]) -> None:
         assert number == 0
         if not told:
-            os.kill(os.getpid(), signal.SIGINT)  # as Ctrl-C does
+            interrupt()
         told.append(progress)
 
     (done,) = run_all(source, make_variants(source), tmp_path / "out", watch=watch)

@@ -7,6 +7,7 @@ outlives it however it ends.
 from __future__ import annotations
 
 import os
+import select
 import shutil
 import signal
 import struct
@@ -27,10 +28,10 @@ from incast.farmem import program as programs
 from incast.farmem.coverage import Coverage, Library, Watch
 from incast.farmem.server import MemoryServer, derive
 from incast.scratch import Scratch
-from incast.stop import REQUESTS
+from incast.stop import HEAR_S, REQUESTS
 from incast.text import plural
 
-__all__ = ["ALL", "LEAST_PAGES", "LIBRARY", "Compression", "Memory", "Outcome", "run", "started"]
+__all__ = ["ALL", "LEAST_PAGES", "LIBRARY", "Compression", "Memory", "Outcome", "end_of", "run", "started"]
 
 LIBRARY = Path(__file__).parent / "libincast_preload.so"
 """What is loaded into programs; `pip install` builds it."""
@@ -267,7 +268,7 @@ def run(
             ) as (process, interrupted),
             Watch(process.pid, lambda pid: _latest(Path(folder), pid)) as watch,
         ):
-            code = process.wait()
+            code = end_of(process)
         wall = time.monotonic() - began
         files = [file for file in folder.iterdir() if not file.suffix]
         untraced = _keep_trace(files, memory.trace) if memory.trace else ""
@@ -335,6 +336,14 @@ def started(start: Callable[[], subprocess.Popen[bytes]]) -> Iterator[tuple[subp
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def end_of(process: subprocess.Popen[bytes]) -> int:
+    """Its exit code, when it has ended; this thread hears of signals meanwhile."""
+    with os.fdopen(os.pidfd_open(process.pid)) as pidfd:
+        while not select.select([pidfd], [], [], HEAR_S)[0]:
+            pass
+    return process.wait()
 
 
 def _in_foreground() -> bool:

@@ -14,7 +14,7 @@ from incast._core import BlockDelay
 from incast.errors import RunError
 from incast.farmem import hugepages
 from incast.farmem import program as programs
-from incast.farmem.run import Memory, Outcome, started
+from incast.farmem.run import Memory, Outcome, end_of, started
 from incast.farmem.swap import device as devices
 from incast.farmem.swap.changes import Changes, undone
 from incast.farmem.swap.device import CLUSTER, Device
@@ -52,7 +52,7 @@ def run(
             started(lambda: _start(command, path, environment, log, group)) as (process, interrupted),
             keeper.kept(),
         ):
-            code = process.wait()
+            code = end_of(process)
         wall = time.monotonic() - began
         counters = delay.counters()
         delay.end()
