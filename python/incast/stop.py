@@ -44,6 +44,12 @@ def was_interrupted() -> bool:
     return _interrupted.is_set()
 
 
+def check() -> None:
+    """Raises `KeyboardInterrupt` after a request whose own was swallowed, as pydantic-core does."""
+    if was_interrupted():
+        raise KeyboardInterrupt
+
+
 def aside(make: Callable[[], _Made]) -> _Made:
     """What `make` gives, while this thread hears of requests to end: for what takes the core long."""
     made: list[_Made] = []
@@ -87,6 +93,7 @@ class Stop:
         self.event.set()
 
     def __enter__(self) -> Self:
+        check()
         if threading.current_thread() is threading.main_thread():
             for number in REQUESTS:
                 # A signal that the process ignores or already handles stays as it is.

@@ -2,7 +2,9 @@
 
 import os
 import signal
+import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ from hypothesis import settings
 from testkit.browsers import launched
 
 from broadcasts import content
+from incast import stop
 
 # Other work may keep the machine busy: a slow example is no failure. A failure prints how to run it again. The
 # examples are the same each time, so that a failure comes from a change; `make search` looks for new ones.
@@ -52,3 +55,16 @@ def place(tmp_path: Path) -> Path:
     for name in ("one", "two", "three"):
         (tmp_path / name).mkdir()
     return tmp_path
+
+
+@pytest.fixture
+def swallowed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A request to end of which a library has made nothing."""
+    monkeypatch.setattr(stop, "_interrupted", threading.Event())
+    before = {number: signal.getsignal(number) for number in stop.REQUESTS}
+    stop.heed()
+    with suppress(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)

@@ -338,6 +338,13 @@ def test_ctrl_c_asks_first_and_then_ends() -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+@pytest.mark.usefixtures("swallowed")
+def test_a_request_that_was_swallowed_is_heard_when_a_run_begins(tmp_path: Path) -> None:
+    source = WrittenScenario.from_file(written(tmp_path, LONG))
+    with pytest.raises(KeyboardInterrupt):
+        run_all(source, make_variants(source), tmp_path / "out")
+
+
 def test_a_run_that_cannot_write_says_so(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(incast.OutputError, match="file/out can't be written"):

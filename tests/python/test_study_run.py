@@ -318,3 +318,11 @@ def test_a_script_is_not_run_again_by_its_processes(tmp_path: Path) -> None:
     )
     assert (ended.returncode, ended.stdout) == (0, "begun\n"), ended.stderr
     assert len(list((tmp_path / "out").rglob("summary.json"))) == 2
+
+
+@pytest.mark.usefixtures("swallowed")
+def test_a_request_that_was_swallowed_is_heard_before_runs_begin(tmp_path: Path) -> None:
+    found = study(tmp_path / "study")
+    with pytest.raises(KeyboardInterrupt):
+        run_study(found, tmp_path / "out", cells=found.cells, seeds=[1], jobs=1)
+    assert not (tmp_path / "out").exists()

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
-from incast import folder
+from incast import folder, stop
 from incast.bounded import read_json
 from incast.errors import OutputExistsError, RunError
 from incast.runs import Watch
@@ -88,6 +88,7 @@ def run_study(
         if not (cluster or is_planned(study.base) or (out / RUNS).exists()):
             processes.start(len(cells) * len(seeds))
         runs = [each for each in cell_runs(study, cells, seeds) if (each.cell, each.seed) not in but]
+        stop.check()
         claim(out, study)
         done = {} if force else {each.run.place: each for each in found(out, runs)}
         missing = [each for each in runs if each.place not in done]
