@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from broadcasts import HERE, MBPS, content, ended, here, nothing_else, size, states
+from broadcasts import HERE, MBPS, content, ended, here, incast, nothing_else, size, states
 from helpers import until
 from incast.cli.app import app
 
@@ -247,6 +247,16 @@ def test_an_interrupted_broadcast_goes_on_where_it_was(
     assert (code, set(states(said).values())) == (0, {"complete"}), err
     assert said["receivers"][0]["resumed"] > 0
     assert (place / "one/file.bin").read_bytes() == content(3_000_000)
+
+
+def test_measuring_that_is_interrupted_before_anything_arrived_says_so(place: Path) -> None:
+    interrupts = "sh -c 'test $0 != one || kill -INT $PPID; exec sleep 60' {host}"
+    net = place / "net.json"
+    words = ["--to", str(place / "hosts.txt"), "--rsh", interrupts, "--out", str(net), "--json"]
+    code, said, err = ended(incast("broadcast", "measure", *words))
+    assert code == 130, err
+    assert said["interrupted"]
+    assert not net.exists()
 
 
 def test_a_launcher_that_stood_still_for_longer_than_its_patience_blames_nobody(place: Path) -> None:

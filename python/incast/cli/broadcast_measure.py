@@ -20,6 +20,7 @@ from incast.cli import broadcast_receivers as receivers
 from incast.cli import show
 from incast.cli.common import ForceFile, Json, told
 from incast.cli.exits import Exit
+from incast.errors import RunError
 from incast.folder import free, write_text
 from incast.stop import Stop
 
@@ -50,7 +51,12 @@ def run(
         found = receivers.find(asked, name, None, stack)
         names, key = [name, *found.names], found.way.key()
         stop = stack.enter_context(Stop())
-        net = measure(names, found.way.start, key, found.ip, patience_s=patience_s, stop=stop.event)
+        try:
+            net = measure(names, found.way.start, key, found.ip, patience_s=patience_s, stop=stop.event)
+        except RunError:
+            if stop.asked:  # Nothing could be measured yet.
+                raise KeyboardInterrupt from None
+            raise
         write_text(out, json.dumps(net.topology, indent=2) + "\n")
     _show(net, out, as_json)
     raise typer.Exit(_code(net))
@@ -82,6 +88,8 @@ def _show(found: Measured, out: Path, as_json: bool) -> None:
     for host in found.missing:
         show.err.print(f"[yellow]{escape(host)}: {escape(found.failures.get(host, 'not measured'))}[/]")
     show.place("Topology", out)
+    if found.interrupted:
+        show.interrupted("the topology tells of what was measured until then.", as_json)
 
 
 def _percent(part: float | None) -> str:
