@@ -50,7 +50,7 @@ RUN = [page for page in PAGES if "```" in page.read_text("utf-8") and page not i
 SHOWN_ONLY = {"sh", "text", "rust", "json", "sql"}
 _BLOCK = re.compile(r"^```(?P<info>[^\n]*)\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
-_PROGRESS = re.compile(r"^\S+: \d+ %.*\n", re.MULTILINE)
+_PROGRESS = re.compile(r"^\S+: [\d.]+ %.*\n", re.MULTILINE)
 """A line every ten seconds: on a fast machine there is none."""
 _INCAST = re.compile(r"incast (?P<arguments>[^|;&]*?)(?P<rest>[|>][^;&]*)?")
 _UPDATE = os.environ.get("UPDATE_GOLDEN") == "1"
