@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import secrets
+import socket
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from subprocess import Popen
 from typing import Any
@@ -72,3 +75,14 @@ def until(what: Callable[[], object], child: Popen[Any] | None = None, limit_s: 
         assert not over, "it has ended"
         assert time.monotonic() < deadline, f"not within {limit_s} s"
         time.sleep(0.01)
+
+
+def free_port() -> int:
+    """One for a server that takes its time to begin: the kernel gives it to no connection meanwhile.
+
+    It gives those of net.ipv4.ip_local_port_range, from 32768 on.
+    """
+    while True:
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", 20_000 + secrets.randbelow(12_768)))
+            return int(probe.getsockname()[1])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from helpers import free_port
 
 NODE: dict[str, Any] = {"num_cpus": 1, "object_store_memory": 80 << 20, "include_log_monitor": False}
 MARK = "INCAST_TEST_CLUSTER"
@@ -30,9 +31,7 @@ def started(nodes: int) -> Iterator[Any]:
         patch.setenv("RAY_worker_niceness", "0")
         patch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         raylets = Raylets()
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
+        port = free_port()
         patch.setenv(CLIENT, f"ray://127.0.0.1:{port}")
         raylets.add_node(include_dashboard=False, no_monitor=True, ray_client_server_port=port, **NODE)
         for _ in range(nodes - 1):

@@ -14,6 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from helpers import free_port
+
 ROOT = Path(__file__).parents[2]
 SBIN = "/usr/sbin:/sbin"
 # Without it sshd doesn't begin as root; Debian's service makes it.
@@ -54,7 +56,7 @@ class Sshd:
     ) -> None:
         self.folder = folder
         self.hosts = hosts
-        self.port = _free_port()
+        self.port = free_port()
         self.config = folder / "ssh config"
         self._bare, self._old, self._locked, self._strange = bare, old, locked, strange
         self._daemon: subprocess.Popen[bytes] | None = None
@@ -177,9 +179,3 @@ def _find(tool: str) -> str | None:
 
 def _quoted(path: Path) -> str:
     return f'"{path}"'
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
