@@ -346,12 +346,19 @@ def test_ctrl_c_ends_the_program_and_tells_what_was_measured() -> None:
     assert json.loads(errors.decode().splitlines()[-1])["exit_code"] == 130
 
 
-def test_a_request_to_end_that_comes_while_the_program_starts_ends_it() -> None:
-    def start() -> subprocess.Popen[bytes]:
-        os.kill(os.getpid(), signal.SIGINT)
-        return subprocess.Popen(["sleep", "60"])
+SLEEP = (["sleep", "60"], Path(shutil.which("sleep") or ""), None, None)
 
-    with started(start) as (process, interrupted):
+
+def test_a_request_to_end_that_comes_while_the_program_starts_ends_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def start(*arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
+        os.kill(os.getpid(), signal.SIGINT)
+        return popen(*arguments, **options)
+
+    popen = subprocess.Popen
+    monkeypatch.setattr(subprocess, "Popen", start)
+    with started(*SLEEP) as (process, interrupted):
         assert process.wait() == -signal.SIGINT
     assert interrupted.is_set()
 
@@ -362,7 +369,7 @@ def test_a_request_to_end_that_ends_no_wait_ends_the_program() -> None:
         signal.pthread_kill(threading.get_ident(), signal.SIGINT)
 
     thread = threading.Thread(target=interrupt)
-    with started(lambda: subprocess.Popen(["sleep", "60"])) as (process, interrupted):
+    with started(*SLEEP) as (process, interrupted):
         thread.start()
         assert end_of(process) == -signal.SIGINT
     thread.join()

@@ -14,13 +14,13 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event
 from types import FrameType
-from typing import IO
+from typing import IO, Any
 
 from incast.errors import RunError
 from incast.farmem import hugepages
@@ -253,19 +253,8 @@ def run(
         variables[_VARIABLE] = memory.variable(folder)
         began = time.monotonic()
         with (
-            hugepages.none(),
-            started(
-                lambda: subprocess.Popen(
-                    [command[0], *command[1:]],
-                    executable=path,
-                    env=variables,
-                    stdin=subprocess.DEVNULL if log else None,
-                    stdout=log,
-                    stderr=log,
-                    # It may outlive this process, and writes into the folder.
-                    pass_fds=[scratch.lock],
-                )
-            ) as (process, interrupted),
+            # It may outlive this process, and writes into the folder.
+            started(command, path, variables, log, pass_fds=[scratch.lock]) as (process, interrupted),
             Watch(process.pid, lambda pid: _latest(Path(folder), pid)) as watch,
         ):
             code = end_of(process)
@@ -306,11 +295,18 @@ def check(wanted: str = "") -> None:
 
 
 @contextmanager
-def started(start: Callable[[], subprocess.Popen[bytes]]) -> Iterator[tuple[subprocess.Popen[bytes], Event]]:
-    """A program that `start` starts: leaving waits for its end.
+def started(
+    command: Sequence[str],
+    path: Path,
+    environment: Mapping[str, str] | None,
+    log: IO[bytes] | None,
+    **more: Any,
+) -> Iterator[tuple[subprocess.Popen[bytes], Event]]:
+    """The program at `path`, as `run` runs it: leaving waits for its end. What `Popen` is to know is `more`.
 
     From before it runs, signals that would end this process end the program instead, and set the event. A
-    terminal's Ctrl-C reaches the program anyway. A signal that this process ignores stays ignored.
+    terminal's Ctrl-C reaches the program anyway. A signal that this process ignores stays ignored. Raises
+    `RunError` when it can't be started.
     """
     process: subprocess.Popen[bytes] | None = None
     interrupted, early = Event(), list[int]()  # Early ones came before there was a program to get them.
@@ -329,13 +325,35 @@ def started(start: Callable[[], subprocess.Popen[bytes]]) -> Iterator[tuple[subp
     for number in before:
         signal.signal(number, pass_on)
     try:
-        with start() as process:
+        with _popen(command, path, environment, log, **more) as process:
             for request in early:
                 process.send_signal(request)
             yield process, interrupted
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _popen(
+    command: Sequence[str],
+    path: Path,
+    environment: Mapping[str, str] | None,
+    log: IO[bytes] | None,
+    **more: Any,
+) -> subprocess.Popen[bytes]:
+    try:
+        with hugepages.none():
+            return subprocess.Popen(
+                command,
+                executable=path,
+                env=environment,
+                stdin=subprocess.DEVNULL if log else None,
+                stdout=log,
+                stderr=log,
+                **more,
+            )
+    except OSError as error:
+        raise RunError(f"{command[0]} can't be started: {error.strerror}") from error
 
 
 def end_of(process: subprocess.Popen[bytes]) -> int:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import IO
 
 from incast._core import BlockDelay
 from incast.errors import RunError
-from incast.farmem import hugepages
 from incast.farmem import program as programs
 from incast.farmem.run import Memory, Outcome, end_of, started
 from incast.farmem.swap import device as devices
@@ -49,7 +46,7 @@ def run(
         keeper = Keeper(group, memory.local)
         began = time.monotonic()
         with (
-            started(lambda: _start(command, path, environment, log, group)) as (process, interrupted),
+            started(command, path, environment, log, preexec_fn=group.enter) as (process, interrupted),
             keeper.kept(),
         ):
             code = end_of(process)
@@ -58,29 +55,6 @@ def run(
         delay.end()
         outcome = _outcome(list(command), code, wall, counters, keeper, group.killed())
         return replace(outcome, interrupted=interrupted.is_set())
-
-
-def _start(
-    command: Sequence[str],
-    path: Path,
-    environment: Mapping[str, str] | None,
-    log: IO[bytes] | None,
-    group: Group,
-) -> subprocess.Popen[bytes]:
-    """The program, in the group."""
-    try:
-        with hugepages.none():
-            return subprocess.Popen(
-                [command[0], *command[1:]],
-                executable=path,
-                env=environment,
-                stdin=subprocess.DEVNULL if log else None,
-                stdout=log,
-                stderr=log,
-                preexec_fn=group.enter,
-            )
-    except OSError as error:
-        raise RunError(f"{command[0]} can't be started: {error.strerror}") from error
 
 
 def check() -> Group:
