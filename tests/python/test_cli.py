@@ -213,7 +213,7 @@ def test_a_run_as_json(tmp_path: Path) -> None:
 def test_choices_end_with_a_table_that_marks_the_best(tmp_path: Path) -> None:
     found = ran(tmp_path, {**SMALL, "choices": CHOICES})
     assert "★ fast" in found.output
-    assert found.output.lstrip().startswith("fast finishes all jobs first, after ")
+    assert found.stdout.lstrip().startswith("fast finishes all jobs first, after ")
     again = ran(tmp_path, {**SMALL, "choices": CHOICES}, "--force", "--choice", "slow", "--set", "seed=3")
     assert again.exit_code == Exit.OK
     assert json.loads((tmp_path / "out" / "summary.json").read_text())["choice"] == "slow"

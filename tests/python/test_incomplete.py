@@ -29,7 +29,7 @@ def scenario(**more: Any) -> dict[str, Any]:
 
 def call(*arguments: object) -> tuple[int, str]:
     found = CliRunner().invoke(app, [str(each) for each in arguments])
-    return found.exit_code, found.output
+    return found.exit_code, found.stdout
 
 
 def test_a_job_whose_flows_all_time_out_has_no_duration_and_passes_no_threshold(tmp_path: Path) -> None:
