@@ -55,8 +55,14 @@ def opened(
     return page, logged, asked
 
 
-kept = cache(opened)
-"""The same page for all tests that leave it as it is: drawing all charts takes seconds."""
+_opened_once = cache(opened)
+
+
+def kept(
+    browser: Any, file: Path, width: int = 1200, scheme: str = "light"
+) -> tuple[Any, list[str], list[str]]:
+    """The same page for all tests that leave it as it is: drawing all charts takes seconds."""
+    return _opened_once(browser, file, width, scheme)
 
 
 @pytest.mark.parametrize(
