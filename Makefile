@@ -50,9 +50,9 @@ $(BIN)/python:
 
 # The package with an extra, its core built in release; Python files are used where they are. This is what
 # pip install -e does, but pip would hide for minutes how far cargo is, and would fetch libraries only then. The
-# second maturin finds all built, and installs it.
+# second maturin finds all built, and installs it. Python's own pip may be old, and takes twice as long to choose.
 define install
-	$(PIP) install maturin
+	$(PIP) install --upgrade pip maturin
 	@$(MAKE) --no-print-directory --jobs 3 core $(2) EXTRA=$(1)
 	PIP_QUIET=1 $(BIN)/maturin develop --release
 	$(PIP) install 'incast[$(1)]'

