@@ -76,7 +76,7 @@ def until(what: Callable[[], object], child: Popen[Any] | None = None, limit_s: 
         now = time.monotonic()
         assert not over, "it has ended"
         assert now < deadline, f"not within {limit_s} s"
-        # Who is waited for needs the processor that looking takes.
+        # Looking takes the processor from what is waited for.
         time.sleep(max(0.01, 4 * (now - began)))
 
 
