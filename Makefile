@@ -93,7 +93,8 @@ test-rust: export MAKEFLAGS :=
 test-rust: $(BIN)/python
 	cargo test --workspace --locked --quiet
 
-# Python compiles what its tests import, while tests of Rust leave a processor idle. What fails here fails there.
+# Python compiles what its tests import, while tests of Rust leave a processor idle. What cannot be imported, the
+# tests say.
 imports: $(VENV)/installed-for-tests
 	@nice -n 19 $(BIN)/python -m pytest --collect-only --quiet >/dev/null || true
 

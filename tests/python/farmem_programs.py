@@ -87,7 +87,7 @@ SIGNALS = """
 #define PAGES 600
 static volatile unsigned char *block;
 static volatile unsigned seen;
-static const struct itimerval soon = {{0, 0}, {0, 300}};
+static const struct itimerval soon = {{0, 0}, {0, 50}};
 static void look(int number) {
     for (int touch = 0; touch < 8; touch++) {
         unsigned page = (seen += 7) % PAGES;

@@ -65,6 +65,11 @@ def only(problems: list[Problem]) -> Problem:
     return problems[0]
 
 
+def warned(stderr: str) -> list[str]:
+    """The lines that warn and that say why it ends. A slow machine tells how far it is, too."""
+    return [line for line in stderr.splitlines() if line.startswith(("warning: ", "error: "))]
+
+
 def until(what: Callable[[], object], child: Popen[Any] | None = None, limit_s: float = 240) -> None:
     """Waits until something is true; whoever is to bring that about must not end before."""
     deadline = time.monotonic() + limit_s

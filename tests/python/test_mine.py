@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_digits
 
 import incast
+from helpers import warned
 from incast.mining import mlxtend as ours
 from incast.mining import output, tables
 from incast.mining.passes import KEPT_PASSES
@@ -246,9 +247,7 @@ def exploded(folder: Path, memory: int) -> tuple[list[str], int]:
         [sys.executable, "-c", MEASURED, *command], cwd=folder, capture_output=True, text=True, check=False
     )
     assert done.returncode == 4, done.stderr
-    # A slow machine tells how far it is, too.
-    said = [line for line in done.stderr.splitlines() if line.startswith(("warning: ", "error: "))]
-    return said, int(done.stdout) >> 10
+    return warned(done.stderr), int(done.stdout) >> 10
 
 
 @pytest.mark.parametrize("form", ["parquet", "csv"])

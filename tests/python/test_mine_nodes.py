@@ -19,7 +19,7 @@ import pytest
 from testkit.processes import children, peak_memory
 
 import incast
-from helpers import checked, spec, until
+from helpers import checked, spec, until, warned
 from incast import __version__, _core, report
 from incast.errors import RunError, ScenarioError
 from incast.live import run_jobs
@@ -439,8 +439,7 @@ def test_itemsets_that_explode_end_all_nodes_within_the_memory(tmp_path: Path) -
                 peaks[pid] = max(peaks.get(pid, 0), peak_memory(pid))
             time.sleep(0.01)
         assert process.stderr is not None
-        said = process.stderr.read().splitlines()
-    warning, error = (line for line in said if line.startswith(("warning: ", "error: ")))
+        warning, error = warned(process.stderr.read())
     assert process.returncode == 4
     assert warning.startswith("warning: pass 4 found 487,635 large itemsets, and up to 1.15e+18 longer ones")
     assert "large itemsets of 5 items" in error
