@@ -83,18 +83,19 @@ programs:
 demo: $(VENV)/installed
 	$(BIN)/incast run examples/hadoop.yaml --seeds 5 --force
 
+# Tests of Rust leave a processor idle: other targets (BESIDE) may go beside them.
 test: $(VENV)/installed-for-tests
-	@$(MAKE) --no-print-directory --jobs 2 test-rust imports
+	@$(MAKE) --no-print-directory --jobs 3 test-rust imports $(BESIDE)
 	@$(MAKE) --no-print-directory test-python
 
 # The same random cases each time: a failure comes from a change. New ones: make search.
 test-rust: export PROPTEST_RNG_SEED ?= 1
+test-rust: export RUSTC_WORKSPACE_WRAPPER := $(abspath packaging/rustc-for-tests)
 test-rust: export MAKEFLAGS :=
 test-rust: $(BIN)/python
-	cargo test --workspace --locked --quiet
+	cargo test --workspace --release --locked --quiet
 
-# Python compiles what its tests import, while tests of Rust leave a processor idle. What cannot be imported, the
-# tests say.
+# Python compiles what its tests import. What cannot be imported, the tests say.
 imports: $(VENV)/installed-for-tests
 	@nice -n 19 $(BIN)/python -m pytest --collect-only --quiet >/dev/null || true
 
@@ -126,7 +127,7 @@ lint: $(VENV)/installed-for-tests
 lint-rust: export MAKEFLAGS :=
 lint-rust: $(BIN)/python
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	cargo clippy --workspace --all-targets --release --locked --quiet -- -D warnings
 
 lint-python: $(VENV)/installed-for-tests
 	$(BIN)/ruff check

@@ -15,14 +15,15 @@ SCENARIO = ROOT / "crates/scenario/tests/it/determinism.json"
 def debug_build() -> Path:
     """The debug build of the program that runs a resolved scenario.
 
-    Of the whole workspace, as `cargo test` builds it: alone it would have other features, and be built again.
+    Of the whole workspace, as `make test` builds it: alone it would have other features, and be built again.
     """
     subprocess.run(
-        ["cargo", "build", "-q", "--locked", "--workspace", "--example", "run"],
+        ["cargo", "build", "-q", "--release", "--locked", "--workspace", "--example", "run"],
         cwd=ROOT,
+        env={**os.environ, "RUSTC_WORKSPACE_WRAPPER": str(ROOT / "packaging/rustc-for-tests")},
         check=True,
     )
-    return Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug/examples/run"
+    return Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release/examples/run"
 
 
 def files(folder: Path) -> dict[str, bytes]:
