@@ -1,5 +1,6 @@
 """The command line."""
 
+import atexit
 import errno
 import gc
 import os
@@ -18,8 +19,9 @@ _OUTPUT = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE)
 def main() -> None:
     """The command `incast`."""
     heed()
-    # What is loaded stays: looking for garbage there took a tenth of a short command.
-    gc.set_threshold(50_000)
+    # What is loaded stays: looking for garbage there took a tenth of a short command, half of it at the end.
+    gc.set_threshold(100_000)
+    atexit.register(gc.freeze)
     take_any_text()
     if sys.argv[1:] == ["broadcast", "agent"]:
         # Many may be started on a machine at once, and none needs the rest of the command line.

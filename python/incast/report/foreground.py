@@ -9,7 +9,6 @@ import polars as pl
 
 from incast.kinds import traits
 from incast.kinds.job import Traits
-from incast.report.graph import hosts
 from incast.report.run import Run
 
 DROPS = {
@@ -75,9 +74,7 @@ def completed() -> pl.Expr:
 
 def switch_ports(run: Run) -> pl.DataFrame:
     """The ports table without hosts' own ports."""
-    ports = run.table("ports")
-    ends = hosts(run)
-    return ports.filter(~pl.col("node").is_in(sorted(ends)))
+    return run.table("ports").filter(~pl.col("node").is_in(sorted(run.hosts)))
 
 
 def switch_waits(run: Run) -> pl.DataFrame:

@@ -1,16 +1,14 @@
-"""The network's nodes and links, from `graph.json` or, without it, from the ports table."""
+"""The network's nodes and links, from the ports table."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import polars as pl
 
-from incast.report.run import Run
 from incast.text import natural_key
 
 
-@dataclass(frozen=True)
-class Port:
+class Port(NamedTuple):
     """One direction of a link, named as in the tables."""
 
     name: str
@@ -33,41 +31,20 @@ class Graph:
         return max(self.tiers.values(), default=0)
 
 
-def hosts(run: Run) -> frozenset[str]:
-    """Names of the nodes that are hosts."""
-    listed = run.graph.get("nodes") or _topology(run).get("nodes")
-    if isinstance(listed, list):
-        named = [n for n in listed if isinstance(n, dict) and n.get("kind") == "host"]
-        if named:
-            return frozenset(str(n.get("name")) for n in named)
-    ports = run.table("ports")
-    by_kind = ports.filter(pl.col("kind") == "host")["node"].to_list()
-    flows = run.table("flows")
-    return frozenset(by_kind or flows["from"].to_list() + flows["to"].to_list()) - {None}
-
-
-def graph(run: Run) -> Graph:
-    """The run's topology, in natural order of names."""
-    table = run.table("ports").drop_nulls(["port", "node", "peer"])
-    ports = sorted(
-        (
-            Port(name, node, peer, rate or 0)
-            for name, node, peer, rate in table.select("port", "node", "peer", "rate_bps").iter_rows()
-        ),
-        key=lambda p: natural_key(p.name),
-    )
+def graph(table: pl.DataFrame, hosts: frozenset[str]) -> Graph:
+    """The topology of a run with that table of ports, in natural order of names."""
+    known = table.drop_nulls(["port", "node", "peer"])
+    rows = known.select("port", "node", "peer", pl.col("rate_bps").fill_null(0)).iter_rows()
+    ports = [Port(*row) for row in rows]
     near: dict[str, set[str]] = {}
     for port in ports:
         near.setdefault(port.node, set()).add(port.peer)
         near.setdefault(port.peer, set()).add(port.node)
     place = {node: number for number, node in enumerate(sorted(near, key=natural_key))}
+    # Parallel links have numbers in their names.
+    ports.sort(key=lambda p: (place[p.node], place[p.peer], len(p.name), p.name))
     neighbours = {node: tuple(sorted(near[node], key=place.__getitem__)) for node in place}
-    return Graph(_tiers(neighbours, hosts(run)), tuple(ports), neighbours)
-
-
-def _topology(run: Run) -> dict[str, Any]:
-    topology = run.scenario.get("topology")
-    return topology if isinstance(topology, dict) else {}
+    return Graph(_tiers(neighbours, hosts), tuple(ports), neighbours)
 
 
 def _tiers(neighbours: dict[str, tuple[str, ...]], ends: frozenset[str]) -> dict[str, int]:

@@ -20,7 +20,7 @@ from incast.bounded import read_json, read_text
 from incast.damage import damaged
 from incast.document.yaml import FILE_BYTES_MAX
 from incast.errors import ResultError
-from incast.folder import GRAPH, RESOLVED, SUBFOLDERS, SUMMARY, WRITTEN, check_format
+from incast.folder import RESOLVED, SUBFOLDERS, SUMMARY, WRITTEN, check_format
 from incast.folder import TABLES as ALL_TABLES
 from incast.kinds import KINDS
 from incast.kinds.job import Columns
@@ -179,7 +179,6 @@ def _load_run(folder: Path, name: str, drawn: bool) -> Run:
     # Before the tables: what it takes to read a long one is free again by then.
     summary = _read_summary(folder, notes)
     scenario = _without_rows(_read_object(folder / RESOLVED, notes))
-    graph = _read_object(folder / GRAPH, notes)
     tables = {
         table: _read_table(folder / table, table, notes)
         if drawn or table not in _DRAWN_ONLY
@@ -199,7 +198,7 @@ def _load_run(folder: Path, name: str, drawn: bool) -> Run:
     whole = {"seed": seed if isinstance(seed, int) else 0, **summary}
     if "jobs" not in whole:
         whole |= _figures(folder, whole, notes)
-    return Run(name, folder, tables, whole, scenario, graph, tuple(notes))
+    return Run(name, folder, tables, whole, scenario, tuple(notes))
 
 
 def _figures(folder: Path, summary: dict[str, Any], notes: list[str]) -> dict[str, Any]:

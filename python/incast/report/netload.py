@@ -70,7 +70,7 @@ def drawings(runs: list[tuple[int, Run]]) -> list[Drawing]:
     """One drawing a topology, in the order of `runs`; the first run's load is drawn."""
     shared: dict[tuple[str, ...], tuple[Graph, dict[int, Run]]] = {}
     for position, run in runs:
-        net = graph(run)
+        net = graph(run.table("ports"), run.hosts)
         if net.ports:
             key = tuple(f"{p.name}\n{p.node}\n{p.peer}" for p in net.ports)
             shared.setdefault(key, (net, {}))[1][position] = run

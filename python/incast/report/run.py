@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,6 @@ class Run:
     tables: dict[str, pl.DataFrame]
     summary: dict[str, Any] = field(default_factory=dict)
     scenario: dict[str, Any] = field(default_factory=dict)
-    graph: dict[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     def table(self, name: str) -> pl.DataFrame:
@@ -37,6 +37,13 @@ class Run:
         return [
             (name if len(names) > 1 else "", [frame.filter(job=name) for frame in found]) for name in names
         ]
+
+    @cached_property
+    def hosts(self) -> frozenset[str]:
+        """Names of the nodes that are hosts."""
+        ports, flows = self.table("ports"), self.table("flows")
+        by_kind = ports.filter(kind="host")["node"].to_list()
+        return frozenset(by_kind or flows["from"].to_list() + flows["to"].to_list()) - {None}
 
     @property
     def seed(self) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from incast import stored, text
-from incast.folder import GRAPH, RESOLVED
+from incast.folder import GRAPH
 from incast.report import run as report_run
 from incast.report.graph import Graph, graph
 from incast.report.scheme import scheme
@@ -48,11 +48,15 @@ class Simulated(Run):
     read_summary = staticmethod(stored.read_run)
 
     @cached_property
+    def recorded(self) -> pl.DataFrame:
+        """The table `ports`; empty before the end of the run."""
+        return self.read("ports", tables.PORTS).drop_nulls(["port", "node", "peer"]).unique("port")
+
+    @cached_property
     def ports(self) -> pl.DataFrame:
         """The table `ports`; before the end of the run, as much as the names of sampled ports say."""
-        found = self.read("ports", tables.PORTS).drop_nulls(["port", "node", "peer"]).unique("port")
-        if found.height:
-            return found.sort("port")
+        if self.recorded.height:
+            return self.recorded.sort("port")
         names = [name for name in self.pyramid.ports if ":" in name]
         ends = [name.partition("#")[0].partition(":") for name in names]
         files = tables.parts(self.folder, "hosts_series")[:1]
@@ -65,9 +69,10 @@ class Simulated(Run):
     @cached_property
     def graph(self) -> Graph:
         """Nodes and ports."""
-        read = {"ports": self.ports, "flows": pl.DataFrame(schema=tables.FLOWS)}
-        scenario, links = (self.object(file) for file in (RESOLVED, GRAPH))
-        return graph(report_run.Run(self.name, self.folder, read, {}, scenario, links))
+        nodes = None if self.recorded.height else self.object(GRAPH).get("nodes")
+        named = (each for each in nodes if isinstance(each, dict)) if isinstance(nodes, list) else ()
+        listed = [str(each.get("name")) for each in named if each.get("kind") == "host"]
+        return graph(self.ports, frozenset(listed or self.ports.filter(kind="host")["node"]))
 
     @cached_property
     def flows(self) -> int:
