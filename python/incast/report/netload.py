@@ -101,40 +101,44 @@ def _name(edge: Edge, net: Graph, shown: Scheme) -> str:
 
 
 def _of_run(shown: Scheme, net: Graph, run: Run) -> Loads:
-    loads = _loads(shown, net, run)
-    waiting = {row["port"]: row["share"] for row in waiting_by_port(run).iter_rows(named=True)}
-    shares = [sum(waiting.get(net.ports[i].name, 0.0) for i in edge.ports) for edge in shown.edges]
-    most = max(range(len(shares)), key=lambda i: (shares[i], loads[i][0]))
+    edges = _by_edge(shown, net, run)
+    loads = [_load(edge) for edge in edges.iter_rows(named=True)]
+    most = max(range(len(loads)), key=lambda i: (edges["waiting"][i], loads[i][0]))
     said = loads[most][2]
-    if shares[most]:
-        said = f"{text.percent(shares[most])} of all waiting, {said}"
+    if edges["waiting"][most]:
+        said = f"{text.percent(edges['waiting'][most])} of all waiting, {said}"
     return Loads(loads, most, f"{_name(shown.edges[most], net, shown)}: {said}")
 
 
-def _loads(shown: Scheme, net: Graph, run: Run) -> list[Load]:
-    ports = run.table("ports").select(
-        "port",
-        pl.col("utilisation").fill_null(0.0),
-        pl.col("queue_max_bytes", "marks").fill_null(0),
-        pl.sum_horizontal(list(DROPS)).alias("dropped"),
-        "wait_p99_ps",
+def _by_edge(shown: Scheme, net: Graph, run: Run) -> pl.DataFrame:
+    """What the ports of each edge have together, in the order of the edges."""
+    drawn = [(number, net.ports[i].name) for number, edge in enumerate(shown.edges) for i in edge.ports]
+    ports = pl.DataFrame(drawn, schema=["edge", "port"], orient="row")
+    for known in (run.table("ports"), waiting_by_port(run).select("port", "share")):
+        ports = ports.cast({"port": known.schema["port"]}).join(
+            known, on="port", how="left", maintain_order="left"
+        )
+    busy = pl.col("utilisation").fill_null(0.0)
+    return ports.group_by("edge", maintain_order=True).agg(
+        ports=pl.len(),
+        busiest=pl.col("port").get(busy.arg_max()),
+        busy=busy.max(),
+        mean=busy.mean(),
+        queue=pl.col("queue_max_bytes").max().fill_null(0),
+        wait=pl.col("wait_p99_ps").max().fill_null(0),
+        dropped=pl.sum_horizontal(list(DROPS)).sum(),
+        marks=pl.col("marks").sum(),
+        waiting=pl.col("share").sum(),
     )
-    rows = {row["port"]: row for row in ports.iter_rows(named=True)}
-    return [_load([rows[net.ports[i].name] for i in edge.ports]) for edge in shown.edges]
 
 
-def _load(rows: list[dict[str, Any]]) -> Load:
-    busiest = max(rows, key=lambda r: r["utilisation"] or 0)
-    busy = busiest["utilisation"] or 0.0
-    words = [f"{text.percent(busy)} busy"]
-    if len(rows) > 1:
-        mean = sum(r["utilisation"] or 0 for r in rows) / len(rows)
-        words = [f"busiest {text.percent(busy)} ({busiest['port']}), mean {text.percent(mean)}"]
-    queue = max(r["queue_max_bytes"] or 0 for r in rows)
-    wait = max(r["wait_p99_ps"] or 0 for r in rows)
-    words += [f"queue up to {text.size(queue)}"] if queue else []
-    words += [f"99 % waited at most {text.time(wait)}"] if wait else []
+def _load(edge: dict[str, Any]) -> Load:
+    words = [f"{text.percent(edge['busy'])} busy"]
+    if edge["ports"] > 1:
+        busiest = f"busiest {text.percent(edge['busy'])} ({edge['busiest']})"
+        words = [f"{busiest}, mean {text.percent(edge['mean'])}"]
+    words += [f"queue up to {text.size(edge['queue'])}"] if edge["queue"] else []
+    words += [f"99 % waited at most {text.time(edge['wait'])}"] if edge["wait"] else []
     for column, word in (("dropped", "dropped"), ("marks", "marked")):
-        total = sum(r[column] or 0 for r in rows)
-        words += [f"{text.count(total)} {word}"] if total else []
-    return round(busy, 4), sum(r["dropped"] or 0 for r in rows), ", ".join(words)
+        words += [f"{text.count(edge[column])} {word}"] if edge[column] else []
+    return round(edge["busy"], 4), edge["dropped"], ", ".join(words)
