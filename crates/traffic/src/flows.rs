@@ -190,6 +190,11 @@ impl<H> Flows<H> {
         self.len() == 0
     }
 
+    /// The hosts that they are between, each once.
+    pub(crate) fn hosts(&self) -> &[H] {
+        &self.hosts
+    }
+
     /// The flows in their order.
     pub fn iter(&self) -> impl Iterator<Item = Flow<&H>> {
         let host = |number: u32| &self.hosts[number as usize];

@@ -107,7 +107,7 @@ impl Job {
             }
             Job::Replay(Replay { flows }) => {
                 not_empty("flows", flows.len())?;
-                flows.iter().try_for_each(|flow| known(*flow.from, hosts).and(known(*flow.to, hosts)))?;
+                flows.hosts().iter().try_for_each(|host| known(*host, hosts))?;
                 few(flows.len() as f64)
             }
             Job::Coflows(Coflows { coflows }) => check_coflows(coflows, hosts),
