@@ -50,13 +50,14 @@ class Simulated(Run):
     @cached_property
     def recorded(self) -> pl.DataFrame:
         """The table `ports`; empty before the end of the run."""
-        return self.read("ports", tables.PORTS).drop_nulls(["port", "node", "peer"]).unique("port")
+        found = self.read("ports", tables.PORTS).drop_nulls(["port", "node", "peer"])
+        return found.unique("port").sort("port")
 
     @cached_property
     def ports(self) -> pl.DataFrame:
         """The table `ports`; before the end of the run, as much as the names of sampled ports say."""
         if self.recorded.height:
-            return self.recorded.sort("port")
+            return self.recorded
         names = [name for name in self.pyramid.ports if ":" in name]
         ends = [name.partition("#")[0].partition(":") for name in names]
         files = tables.parts(self.folder, "hosts_series")[:1]
