@@ -396,3 +396,19 @@ def test_a_result_plays_itself_back_in_a_notebook(browser: Any, runs: Path) -> N
     page.locator("#next table tbody tr button").first.wait_for()
     ids = page.evaluate("[...document.querySelectorAll('.incast-view [id]')].map((each) => each.id)")
     assert len(ids) == len(set(ids)) > 10
+
+
+def test_hosts_are_known_before_a_run_ends_whatever_is_sampled(tmp_path: Path) -> None:
+    from incast.view.places import Place
+    from incast.view.simulated import Simulated
+
+    measured = {**SMALL, "measure": {"interval": "10us", "ports": ["switch0:host*"]}}
+    out = tmp_path / "out"
+    words = ["run", str(written(tmp_path, measured)), "--out", str(out), "--no-report"]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    whole = Simulated(Place("out", out)).graph
+    shutil.rmtree(out / "ports")
+    before = Simulated(Place("out", out)).graph
+    assert {name for name, tier in whole.tiers.items() if tier == 0} == {f"host{n}" for n in range(4)}
+    assert before.tiers == whole.tiers
+    assert len(before.ports) == len(whole.ports) / 2
