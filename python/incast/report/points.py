@@ -39,7 +39,7 @@ def sums(series: pl.DataFrame, time: str, columns: list[str], buckets: int = BUC
 
 
 def cdf(values: pl.Series, total: int, points: int = CDF_POINTS) -> pl.DataFrame:
-    """(`x`, `part`): the part of `total` that is at most x; dense in the tail.
+    """(`x`, `part`): the part of `total` that is at most x, from 0 at the least; dense in the tail.
 
     `total` may exceed the number of values: what did not finish keeps the curve below 1.
     """
@@ -48,17 +48,17 @@ def cdf(values: pl.Series, total: int, points: int = CDF_POINTS) -> pl.DataFrame
     if not count:
         return pl.DataFrame(schema={"x": values.dtype, "part": pl.Float64})
     ranks = _ranks(count, points)
-    return pl.DataFrame({"x": ordered.gather(ranks), "part": [round((r + 1) / total, 6) for r in ranks]})
+    parts = [round((r + 1) / total, 6) for r in ranks]
+    return pl.DataFrame({"x": ordered.gather([0, *ranks]), "part": [0.0, *parts]})
 
 
 def weighted_cdf(values: pl.Series, weights: pl.Series) -> pl.DataFrame:
-    """(`x`, `part`) of a histogram: `weights` packets in a bin that ends at `values`."""
+    """(`x`, `part`) of a histogram, from 0 at the least: `weights` packets in a bin that ends at `values`."""
     bins = pl.DataFrame({"x": values, "weight": weights}).group_by("x").agg(pl.col("weight").sum()).sort("x")
     part = (pl.col("weight").cum_sum() / pl.col("weight").sum()).round(6).alias("part")
     steps = bins.select("x", part)
-    if steps.height <= CDF_POINTS:
-        return steps
-    return steps[_ranks(steps.height, CDF_POINTS)]
+    first = steps.head(1).with_columns(part=pl.lit(0.0))
+    return pl.concat([first, steps[_ranks(steps.height, CDF_POINTS)]])
 
 
 def band(curves: list[pl.DataFrame], steps: int = 120) -> pl.DataFrame:
