@@ -82,7 +82,7 @@ def until(what: Callable[[], object], child: Popen[Any] | None = None, limit_s: 
         assert not over, "it has ended"
         assert now < deadline, f"not within {limit_s} s"
         # Looking takes the processor from what is waited for.
-        time.sleep(max(0.01, 4 * (now - began)))
+        time.sleep(max(0.01, 20 * (now - began)))
 
 
 def free_port() -> int:

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import linprog
 
 from incast import _core
 from incast.broadcast.generate import generate
@@ -75,6 +74,8 @@ def leads_to_source(parent: dict[int, int], member: int) -> bool:
 
 def brute_force(instance: Instance) -> tuple[float, float]:
     """The highest sum and the highest minimum over all trees."""
+    from scipy.optimize import linprog  # takes a while to load
+
     trees = list(all_trees(instance))
     loads = np.zeros((len(instance.limits), len(trees) + 1))
     got = np.zeros((instance.count - 1, len(trees) + 1))

@@ -22,7 +22,6 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.datasets import load_digits
 
 import incast
 from helpers import warned
@@ -62,6 +61,8 @@ def sparse(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def dense() -> pd.DataFrame:
     """Public data: which pixels of handwritten digits are dark (UCI, 1,797 rows of 64)."""
+    from sklearn.datasets import load_digits
+
     return pd.DataFrame(load_digits().data >= 8).rename(columns=str)
 
 

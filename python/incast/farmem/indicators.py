@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 __all__ = ["Indicator", "correlate"]
 
@@ -43,6 +42,8 @@ def _indicator(name: str, of: np.ndarray, degradation: np.ndarray) -> Indicator:
         raise ValueError(f"{name} has {len(of)} figures for {len(degradation)} programs")
     if len(of) < 2 or np.ptp(of) == 0 or np.ptp(degradation) == 0:
         return Indicator(name, None, None, None, None, len(of))
+    from scipy import stats  # takes a while to load
+
     pearson = stats.pearsonr(of, degradation)
     low = high = None
     if len(of) > 3:
