@@ -422,6 +422,17 @@ def test_what_was_not_sampled_has_no_section(tmp_path: Path) -> None:
     assert "Flows and hosts over time" not in text_of(write(folder))
 
 
+def test_of_other_seeds_one_at_a_time_is_in_memory_and_what_is_damaged_is_told_once(tmp_path: Path) -> None:
+    for seed in (1, 2):
+        write_run(tmp_path / "only" / f"seed-{seed}", seed=seed)
+    (tmp_path / "only" / "seed-2" / "flows" / "part-00001.parquet").write_bytes(b"PAR1 cut off")
+    ((first, second),) = load(tmp_path).choices
+    assert first.table("flows") is first.table("flows")
+    assert second.table("flows") is not second.table("flows")
+    told = "only, seed 2: flows/part-00001.parquet could not be read; its rows are missing here."
+    assert text_of(write(tmp_path)).count(told) == 1
+
+
 def test_several_seeds_are_drawn_as_a_range(tmp_path: Path) -> None:
     for seed in (1, 2, 3):
         write_run(tmp_path / "only" / f"seed-{seed}", seed=seed)

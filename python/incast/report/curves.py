@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import polars as pl
 
@@ -16,6 +17,8 @@ from incast.report.run import Run
 # What curves are of, by how their titles begin: the axis, and what is counted.
 _AXES = {"Flow": ("time to complete", "flows"), "Page": ("latency", "faults"), "Wait": ("wait", "packets")}
 _PARTS = ((0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %"), (1.0, "100 %"))
+Part: TypeAlias = tuple[str, int, pl.Expr]
+"""A curve's name and colour, and which rows it is of."""
 
 
 @dataclass(frozen=True)
@@ -32,9 +35,37 @@ class Curve:
     """The same of the other seeds."""
 
 
-def over_seeds(d: Drawn, curve: Callable[[Run], Curve]) -> Curve:
-    """The curve of the drawn run, with those of the other seeds."""
-    return replace(curve(d.run), others=tuple(curve(run) for run in d.seeds))
+def over_seeds(
+    d: Drawn,
+    read: Callable[[Run], pl.DataFrame],
+    curve: Callable[[str, int, pl.DataFrame], Curve],
+    parts: list[Part],
+) -> list[Curve]:
+    """The curve of each part of what is read of the drawn run, with those of the other seeds.
+
+    One seed at a time is in memory: there may be hundreds, each with millions of flows.
+    """
+
+    def curves(run: Run) -> list[Curve]:
+        rows = read(run)
+        return [curve(name, color, rows.filter(kept)) for name, color, kept in parts]
+
+    found = zip(*map(curves, (d.run, *d.seeds)), strict=True)
+    return [replace(first, others=tuple(others)) for first, *others in found]
+
+
+def by_choice(
+    drawn: list[Drawn],
+    read: Callable[[Run], pl.DataFrame],
+    curve: Callable[[str, int, pl.DataFrame], Curve],
+    parts: dict[str, pl.Expr],
+) -> list[Figure]:
+    """A figure for each part, by its title, with a curve of each choice."""
+    curves = (
+        over_seeds(d, read, curve, [(d.run.name, d.color, kept) for kept in parts.values()]) for d in drawn
+    )
+    by_part = zip(parts, zip(*curves, strict=True), strict=True)
+    return [figure for title, each in by_part for figure in cdfs(title, list(each), "choice")]
 
 
 def times(name: str, color: int, flows: pl.DataFrame) -> Curve:

@@ -7,7 +7,7 @@ report. What could not be read is noted, so that the page can say so. It compute
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -71,9 +71,6 @@ _COMMON = {
 _OWN = {table: columns for kind in KINDS.values() for table, columns in kind.columns.items()}
 TABLES = {table: _typed(columns) for table, columns in (_COMMON | _OWN).items()}
 
-# Tables of which only the drawn seed is read: they are long, and no figure is computed from them.
-_DRAWN_ONLY = {"tasks", "ways", *(table for table in TABLES if table.endswith("_series"))}
-
 # Tables without which a section of the report is empty.
 EXPECTED = ("jobs", "flows", "ports", "waits", "ports_series")
 
@@ -130,7 +127,7 @@ def load_tables(folder: Path, names: tuple[str, ...]) -> Run:
     check_format(folder)
     notes: list[str] = []
     tables = {name: _read_table(folder / name, name, notes) for name in names}
-    return Run(folder.name, folder, tables, stored.read_walks(folder / SUMMARY), notes=tuple(notes))
+    return Run(folder.name, folder, tables, stored.read_walks(folder / SUMMARY), notes=notes)
 
 
 def _is_run(folder: Path) -> bool:
@@ -179,12 +176,8 @@ def _load_run(folder: Path, name: str, drawn: bool) -> Run:
     # Before the tables: what it takes to read a long one is free again by then.
     summary = _read_summary(folder, notes)
     scenario = _without_rows(_read_object(folder / RESOLVED, notes))
-    tables = {
-        table: _read_table(folder / table, table, notes)
-        if drawn or table not in _DRAWN_ONLY
-        else pl.DataFrame(schema=columns)
-        for table, columns in TABLES.items()
-    }
+    read = _Unkept(folder, notes)
+    tables = dict(read) if drawn else read
     absent = [table for table in EXPECTED if not (folder / table).is_dir()]
     if absent:
         notes.append(f"Not recorded: {', '.join(absent)}.")
@@ -198,7 +191,27 @@ def _load_run(folder: Path, name: str, drawn: bool) -> Run:
     whole = {"seed": seed if isinstance(seed, int) else 0, **summary}
     if "jobs" not in whole:
         whole |= _figures(folder, whole, notes)
-    return Run(name, folder, tables, whole, scenario, tuple(notes))
+    return Run(name, folder, tables, whole, scenario, notes)
+
+
+@dataclass(frozen=True)
+class _Unkept(Mapping[str, pl.DataFrame]):
+    """A run's tables, each read when it is asked for and not kept: there may be hundreds of seeds."""
+
+    folder: Path
+    notes: list[str]
+
+    def __getitem__(self, name: str) -> pl.DataFrame:
+        found: list[str] = []
+        table = _read_table(self.folder / name, name, found)
+        self.notes.extend(note for note in found if note not in self.notes)
+        return table
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(TABLES)
+
+    def __len__(self) -> int:
+        return len(TABLES)
 
 
 def _figures(folder: Path, summary: dict[str, Any], notes: list[str]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import polars as pl
 
 from incast import text
 from incast.report import charts, points
-from incast.report.curves import Curve, cdfs, over_seeds, times
+from incast.report.curves import Part, by_choice, cdfs, over_seeds, times
 from incast.report.parts import Columns, Drawn, Figure, Table, legend, listed
 from incast.report.run import Run
 
@@ -21,25 +21,20 @@ def paging(drawn: list[Drawn]) -> list[Figure]:
 
 def _latencies(drawn: list[Drawn]) -> list[Figure]:
     """How long faults wait that fetch pages: one run by program, several over all of each."""
-    found = {
-        run.folder: run.table("faults").filter(pl.col("fetched") > 0).rename({"latency_ps": "fct_ps"})
-        for d in drawn
-        for run in (d.run, *d.seeds)
-    }
 
-    def curve(d: Drawn, name: str, color: int, kept: pl.Expr) -> Curve:
-        return over_seeds(d, lambda run: times(name, color, found[run.folder].filter(kept)))
+    def fetches(run: Run) -> pl.DataFrame:
+        return run.table("faults").filter(pl.col("fetched") > 0).rename({"latency_ps": "fct_ps"})
 
     title = "Page fault latency"
     if len(drawn) > 1:
-        return cdfs(title, [curve(d, d.run.name, d.color, pl.lit(True)) for d in drawn], "choice")
-    programs = found[drawn[0].run.folder].select("job", "host").unique(maintain_order=True).rows()
+        return by_choice(drawn, fetches, times, {title: pl.lit(True)})
+    programs = fetches(drawn[0].run).select("job", "host").unique(maintain_order=True).rows()
     shown = programs[: charts.SHAPES_MAX]
-    curves = [
-        curve(drawn[0], f"{job} on {host}", i, (pl.col("job") == job) & (pl.col("host") == host))
+    parts: list[Part] = [
+        (f"{job} on {host}", i, (pl.col("job") == job) & (pl.col("host") == host))
         for i, (job, host) in enumerate(shown)
     ]
-    return cdfs(title, curves, "program")
+    return cdfs(title, over_seeds(drawn[0], fetches, times, parts), "program")
 
 
 def _stall(drawn: list[Drawn]) -> list[Figure]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -21,10 +22,11 @@ class Run:
     name: str
     """The choice's name; the folder's where there are no choices."""
     folder: Path
-    tables: dict[str, pl.DataFrame]
+    tables: Mapping[str, pl.DataFrame]
     summary: dict[str, Any] = field(default_factory=dict)
     scenario: dict[str, Any] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    notes: Sequence[str] = ()
+    """What could not be read, or was not there; more when a table is read later."""
 
     def table(self, name: str) -> pl.DataFrame:
         """The table, with every column of `load.TABLES`; empty where the run has none."""

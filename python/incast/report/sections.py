@@ -4,7 +4,7 @@ import polars as pl
 
 from incast import text
 from incast.report import charts, points
-from incast.report.curves import Curve, binned, cdfs, over_seeds, times
+from incast.report.curves import Part, binned, by_choice, cdfs, over_seeds, times
 from incast.report.foreground import switch_waits, timed_flows, waiting_by_port
 from incast.report.parts import Drawn, Figure
 from incast.report.run import Run
@@ -26,48 +26,35 @@ def queues(drawn: list[Drawn]) -> list[Figure]:
 
 def completions(drawn: list[Drawn]) -> list[Figure]:
     """Flow completion: one run by job; several runs for all flows, then job by job."""
-    flows = {run.folder: timed_flows(run) for d in drawn for run in (d.run, *d.seeds)}
-    first = [flows[d.run.folder] for d in drawn]
-    names = list(dict.fromkeys(n for f in first for n in f["job"].unique(maintain_order=True)))
+    names = list(
+        dict.fromkeys(n for d in drawn for n in timed_flows(d.run)["job"].unique(maintain_order=True))
+    )
     title = "Flow completion time"
-
-    def curve(d: Drawn, name: str, color: int, kept: pl.Expr) -> Curve:
-        return over_seeds(d, lambda run: times(name, color, flows[run.folder].filter(kept)))
 
     def of_job(job: str | None) -> pl.Expr:
         return pl.col("job").eq_missing(pl.lit(job))
 
     if len(drawn) == 1:
-        shown = names[: charts.SHAPES_MAX]
-        return cdfs(title, [curve(drawn[0], str(job), i, of_job(job)) for i, job in enumerate(shown)], "job")
-    figures = cdfs(title, [curve(d, d.run.name, d.color, pl.lit(True)) for d in drawn], "choice")
-    for job in names[:_JOBS_MAX] if len(names) > 1 else ():
-        curves = [curve(d, d.run.name, d.color, of_job(job)) for d in drawn]
-        figures += cdfs(f"{title}, job {job}", curves, "choice")
-    return figures
+        parts = [(str(job), i, of_job(job)) for i, job in enumerate(names[: charts.SHAPES_MAX])]
+        return cdfs(title, over_seeds(drawn[0], timed_flows, times, parts), "job")
+    shown = names[:_JOBS_MAX] if len(names) > 1 else []
+    kept = {title: pl.lit(True)} | {f"{title}, job {job}": of_job(job) for job in shown}
+    return by_choice(drawn, timed_flows, times, kept)
 
 
 def waits(drawn: list[Drawn]) -> list[Figure]:
     """Time in queues: one run by port; several runs over all switch ports, then at the hottest."""
-    histograms = {run.folder: switch_waits(run) for d in drawn for run in (d.run, *d.seeds)}
     title = "Wait in switch queues"
-
-    def curve(d: Drawn, name: str, color: int, port: str | None = None) -> Curve:
-        kept = pl.lit(True) if port is None else pl.col("port") == port
-        return over_seeds(d, lambda run: binned(name, color, histograms[run.folder].filter(kept)))
-
     if len(drawn) == 1:
         ports = waiting_by_port(drawn[0].run)["port"].head(_WAIT_PORTS_MAX).to_list()
-        curves = [curve(drawn[0], "all switch ports", 0)]
+        parts: list[Part] = [("all switch ports", 0, pl.lit(True))]
         if len(ports) > 1:
-            curves += [curve(drawn[0], p, i, p) for i, p in enumerate(ports, start=1)]
-        return cdfs(title, curves, "port")
-    whole = [curve(d, d.run.name, d.color) for d in drawn]
-    figures = cdfs(f"{title}, all switch ports", whole, "choice")
-    for port in _hottest([d.run for d in drawn])[:1]:
-        curves = [curve(d, d.run.name, d.color, port) for d in drawn]
-        figures += cdfs(f"{title}, port {port}", curves, "choice")
-    return figures
+            parts += [(port, i, pl.col("port") == port) for i, port in enumerate(ports, start=1)]
+        return cdfs(title, over_seeds(drawn[0], switch_waits, binned, parts), "port")
+    hottest = _hottest([d.run for d in drawn])[:1]
+    kept = {f"{title}, all switch ports": pl.lit(True)}
+    kept |= {f"{title}, port {port}": pl.col("port") == port for port in hottest}
+    return by_choice(drawn, switch_waits, binned, kept)
 
 
 def _hottest(runs: list[Run]) -> list[str]:
