@@ -20,7 +20,7 @@ from testkit.browsers import violations
 from typer.testing import CliRunner
 
 import incast
-from helpers import SMALL, written
+from helpers import SMALL, until, written
 from incast.cli.app import app
 from incast.folder import LEVELS
 from report_data import write_run, write_tasks
@@ -263,6 +263,61 @@ def test_a_run_in_progress_grows_on_the_page(browser: Any, tmp_path: Path) -> No
         shutil.copytree(whole / "jobs", folder / "jobs")
         (tmp_path / "summary.json").rename(folder / "summary.json")
         page.get_by_text("the run is in progress").first.wait_for(state="detached", timeout=10_000)
+
+
+HOLDS = """([what, fails]) => {
+  const ask = window.fetch;
+  const held = new Promise((resolve) => { window.release = resolve; });
+  window.fetch = async (...said) => {
+    if (String(said[0]).includes(what)) {
+      window.holding = true;
+      await held;
+      if (fails) {
+        window.fetch = ask;
+        throw new Error("no connection");
+      }
+    }
+    return ask(...said);
+  };
+}"""
+
+
+@pytest.mark.parametrize(("what", "fails"), [("facts", False), ("samples", True)])
+def test_the_end_is_shown_of_a_run_that_ends_while_it_is_loaded(
+    browser: Any, tmp_path: Path, what: str, fails: bool
+) -> None:
+    """To whoever goes there meanwhile, and to whoever was there when an answer was lost."""
+    long = incast.run(written(tmp_path, {**SMALL, "measure": {"interval": "1us"}}), tmp_path / "long").path
+    folder = tmp_path / "live" / "run"
+    shutil.copytree(long, folder)
+    for gone in ("jobs", LEVELS):
+        shutil.rmtree(folder / gone)
+    (folder / "summary.json").unlink()
+    (folder / "incast-run.json").write_text('{"format": 1}')
+    series = pl.read_parquet(folder / "ports_series")
+    (part,) = (folder / "ports_series").iterdir()
+    series.filter(pl.col("time_ps") < pl.max("time_ps") // 2).write_parquet(part)
+    with served(folder) as address:
+        page = browser.new_context().new_page()
+        page.goto(address)
+        page.get_by_text("the run is in progress").first.wait_for()
+        time = page.locator("#time")
+
+        def shows_end() -> bool:
+            return bool(time.evaluate("(time) => time.value === time.max"))
+
+        until(shows_end)
+        shown = time.get_attribute("aria-valuetext")
+        if not fails:
+            time.press("Home")
+        page.evaluate(HOLDS, [what, fails])
+        shutil.copytree(long, folder, dirs_exist_ok=True)
+        until(lambda: page.evaluate("window.holding"))
+        if not fails:
+            time.press("End")
+        page.evaluate("release()")
+        page.get_by_text("the run is in progress").first.wait_for(state="detached")
+        until(lambda: shows_end() and time.get_attribute("aria-valuetext") != shown, limit_s=30)
 
 
 def test_the_command_refuses_what_is_no_folder(tmp_path: Path) -> None:

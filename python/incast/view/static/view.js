@@ -212,6 +212,7 @@ class View {
   toggle() {
     this.playing = !this.playing;
     this.untouched = false;
+    this.atEnd = false;
     this.play.textContent = this.playing ? "Pause" : "Play";
     if (!this.playing) {
       this.stopped();
@@ -247,9 +248,10 @@ class View {
     this.announce(`Paused at ${this.clock.value}`);
   }
 
-  // Goes to a time that somebody chose.
+  // Goes to a time that somebody chose. Who chooses the end while more is loaded gets the new end.
   go(time) {
     this.untouched = false;
+    this.atEnd = time >= this.end;
     this.seek(time);
   }
 
@@ -352,9 +354,10 @@ class View {
 
   async refresh() {
     const grows = this.panes.some((pane) => pane.run?.facts?.in_progress);
-    const atEnd = grows && this.state.time >= this.end && !this.playing;
+    // What was to be shown when a load failed still is.
+    if (!this.unloaded) this.atEnd = grows && this.state.time >= this.end && !this.playing;
     await this.load();
-    if (atEnd || this.isNews()) this.seek(this.end);
+    if (this.atEnd || this.isNews()) this.seek(this.end);
   }
 
   fail(error) {
