@@ -37,9 +37,11 @@ def served(*folders: Path) -> Iterator[str]:
     server = ViewServer(folders)
     running = threading.Thread(target=server.run, daemon=True)
     running.start()
-    yield server.address
-    server.stop()
-    running.join(10)
+    try:
+        yield server.address
+    finally:
+        server.stop()
+        running.join(10)
     assert not running.is_alive()
 
 
