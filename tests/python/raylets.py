@@ -20,7 +20,7 @@ CLIENT = "INCAST_TEST_RAY_CLIENT"
 
 @contextmanager
 def started(nodes: int, client: bool = False) -> Iterator[Any]:
-    """Nodes with a processor each; `auto` finds them, and a client, if asked, at the address that CLIENT names."""
+    """Nodes with a processor each; `auto` finds them, and a client, where asked, the address that CLIENT names."""
     pytest.importorskip("ray", reason="Ray is not installed: the extra 'ray' has it")
     import ray
     from ray.cluster_utils import Cluster as Raylets
@@ -32,7 +32,8 @@ def started(nodes: int, client: bool = False) -> Iterator[Any]:
         patch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         raylets = Raylets()
         port = free_port() if client else None
-        patch.setenv(CLIENT, f"ray://127.0.0.1:{port}")
+        if client:
+            patch.setenv(CLIENT, f"ray://127.0.0.1:{port}")
         raylets.add_node(include_dashboard=False, no_monitor=True, ray_client_server_port=port, **NODE)
         for _ in range(nodes - 1):
             raylets.add_node(**NODE)

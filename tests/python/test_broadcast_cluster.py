@@ -29,7 +29,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def raylets() -> Iterator[Any]:
-    with started(3, client=True) as raylets:
+    with started(4, client=True) as raylets:
         yield raylets
 
 
@@ -77,7 +77,7 @@ def gone() -> bool:
 def test_all_nodes_but_ones_own_receive(raylets: Any, tmp_path: Path) -> None:
     assert raylets.address
     sent = Sent(tmp_path)
-    assert len(sent.names) == 2
+    assert len(sent.names) == 3
     code, said, err = ended(sent.begin())
     assert (code, states(said)) == (0, dict.fromkeys(sent.names, "complete")), err
     assert all(sent.has(name) for name in sent.names)
@@ -98,21 +98,21 @@ def test_a_client_of_the_cluster_sends_to_all_nodes(raylets: Any, tmp_path: Path
             os.kill(pid, signal.SIGKILL)
     code, said, err = ended(child)
     assert code == 0, (said, err)
-    assert (len(said["receivers"]), set(states(said).values())) == (3, {"complete"})
+    assert (len(said["receivers"]), set(states(said).values())) == (4, {"complete"})
     assert all((tmp_path / f"of {name}").read_bytes() == content(SIZE) for name in states(said))
 
 
 def test_an_agent_that_is_killed_is_placed_anew_on_its_node(raylets: Any, tmp_path: Path) -> None:
     assert raylets.address
     sent = Sent(tmp_path)
-    child = sent.begin(slow=sent.names[1])
-    until(lambda: sent.begun(sent.names[1]) and len(members()) == 2)
+    child = sent.begin(slow=sent.names[2])
+    until(lambda: sent.begun(sent.names[2]) and len(members()) == 3)
     for pid in members():
         os.kill(pid, signal.SIGKILL)
     code, said, err = ended(child)
     assert (code, states(said)) == (0, dict.fromkeys(sent.names, "complete")), err
     assert all(each["restarts"] for each in said["receivers"])
-    assert said["receivers"][1]["resumed"] > 0
+    assert said["receivers"][2]["resumed"] > 0
     assert all(sent.has(name) for name in sent.names)
 
 
@@ -122,7 +122,7 @@ def test_a_sender_that_is_killed_is_not_missed_once_somebody_has_everything(
     assert raylets.address
     sent = Sent(tmp_path)
     child = sent.begin(slow=sent.names[0])
-    until(lambda: sent.has(sent.names[1]))
+    until(lambda: sent.has(sent.names[1]) and sent.has(sent.names[2]))
     assert not sent.has(sent.names[0])
     # Its members on this machine, and itself.
     own = Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text().split()

@@ -17,6 +17,7 @@ from incast.report.run import Run
 # What curves are of, by how their titles begin: the axis, and what is counted.
 _AXES = {"Flow": ("time to complete", "flows"), "Page": ("latency", "faults"), "Wait": ("wait", "packets")}
 _PARTS = ((0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %"), (1.0, "100 %"))
+
 Part: TypeAlias = tuple[str, int, pl.Expr]
 """A curve's name and colour, and which rows it is of."""
 

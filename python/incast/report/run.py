@@ -1,4 +1,4 @@
-"""A run as the report sees it: its tables and facts in memory. `load` reads them."""
+"""A run as the report sees it: its facts, and its tables, kept or read when asked for. `load` makes it."""
 
 from __future__ import annotations
 
