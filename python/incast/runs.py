@@ -219,7 +219,7 @@ class _Run:
         try:
             if not (self.place / folder.MARKER).is_file():
                 folder.prepare(self.place)  # It failed before the core has made the folder.
-            folder.write_json(self.place / folder.GRAPH, self.variant.resolved.cluster.graph())
+            folder.write_text(self.place / folder.GRAPH, self.variant.resolved.cluster.graph + "\n")
             folder.write_text(self.place / folder.WRITTEN, self.written.text)
             folder.write_json(self.place / folder.SUMMARY, summary)
         except OSError as failed:

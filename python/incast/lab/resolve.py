@@ -38,9 +38,9 @@ class Resolved:
     cluster: Cluster
     """Its nodes and links."""
     thresholds: tuple[Threshold, ...]
+    """What has to hold afterwards."""
     here: tuple[dict[str, Any], ...] = ()
     """Settings of its hosts whose kernel is this machine's."""
-    """What has to hold afterwards."""
 
 
 def resolve(scenario: Scenario, document: Node, folder: Path) -> Resolved:
@@ -84,7 +84,7 @@ def _topology(scenario: Scenario, folder: Path, findings: Findings) -> tuple[dic
     """The topology; without a good one nothing else can be looked at."""
     own = Findings(findings.document)
     topology = _topology_spec(scenario.topology, folder, own)
-    cluster = Cluster({}, [])
+    cluster = Cluster({}, [], "")
     if why := "" if own.problems else too_large(topology):
         own.add(("topology",), why)
     if not own.problems:
