@@ -11,6 +11,7 @@ from incast.report import phases, walked
 from incast.report.foreground import (
     DROPS,
     ended_last,
+    first,
     foreground_flows,
     switch_ports,
     switch_waits,
@@ -72,7 +73,7 @@ def _loss(run: Run) -> Markup | None:
         return Markup("{} lost on links; none was dropped in a queue.").format(text.plural(lost, "packet"))
     reasons = sorted(((int(ports[c].sum()), word) for c, word in DROPS.items()), reverse=True)
     most, why = reasons[0]
-    worst = ports.sort("dropped", "port", descending=[True, False]).row(0, named=True)
+    worst = first(ports, 1, dropped=True, port=False).row(0, named=True)
     cause = f"by {why}" if most == dropped else f"{text.percent(most / dropped)} of them by {why}"
     sentence = Markup("{} dropped, {}; {} at {}").format(
         text.plural(dropped, "packet"), cause, text.percent(worst["dropped"] / dropped), _code(worst["port"])
@@ -84,11 +85,11 @@ def _loss(run: Run) -> Markup | None:
 
 def _pauses(run: Run) -> Markup | None:
     """How much PFC paused, where most, and what its watchdog found."""
-    ports = run.table("ports").sort("paused_ps", "port", descending=[True, False], nulls_last=True)
+    ports = run.table("ports")
     frames = int(ports["pause_sent"].sum())
     if not frames and not ports["paused_ps"].sum():
         return None
-    worst = ports.row(0, named=True)
+    worst = first(ports, 1, paused_ps=True, port=False).row(0, named=True)
     sentence = Markup("{} sent; longest paused was {}, {} in all").format(
         text.plural(frames, "PAUSE frame"), _code(worst["port"]), text.time(worst["paused_ps"])
     )
@@ -157,9 +158,8 @@ def limit(run: Run) -> Markup | None:
     ports = run.table("ports").drop_nulls("utilisation")
     if not ports.height:
         return None
-    port, busy = (
-        ports.sort("utilisation", "port", descending=[True, False]).select("port", "utilisation").row(0)
-    )
+    busiest = first(ports, 1, utilisation=True, port=False)
+    port, busy = busiest.select("port", "utilisation").row(0)
     if busy < BUSY:
         return None
     return Markup("The busiest link, at {}, was busy {} of the time: near its limit.").format(

@@ -4,6 +4,7 @@ No words, no drawing.
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import polars as pl
 
@@ -47,6 +48,13 @@ def ended_last(flows: pl.DataFrame) -> pl.DataFrame:
     return flows.filter(pl.col("end_ps") == pl.col("end_ps").max()).sort("flow")
 
 
+def first(frame: pl.DataFrame, most: int, **falling: bool) -> pl.DataFrame:
+    """The first rows, as ordered by columns that fall or rise. There may be many, so not all are sorted."""
+    by, falls = list(falling), list(falling.values())
+    found = frame.top_k(most, by=by, reverse=[not each for each in falls])
+    return found.sort(by, descending=falls, nulls_last=True)
+
+
 def slowest(flows: pl.DataFrame, most: int) -> pl.DataFrame:
     """Those that did not finish, then those that took longest; at most so many."""
     least = flows["fct_ps"].top_k(most).min()
@@ -77,6 +85,7 @@ def switch_ports(run: Run) -> pl.DataFrame:
     return run.table("ports").filter(~pl.col("node").is_in(sorted(run.hosts)))
 
 
+@lru_cache(maxsize=1)  # Several parts of a report ask for it in turn.
 def switch_waits(run: Run) -> pl.DataFrame:
     """The wait histogram of switch ports, without empty bins; with `wait_ps`, a bin's middle.
 

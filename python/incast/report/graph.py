@@ -33,17 +33,19 @@ class Graph:
 
 def graph(table: pl.DataFrame, hosts: frozenset[str]) -> Graph:
     """The topology of a run with that table of ports, in natural order of names."""
-    known = table.drop_nulls(["port", "node", "peer"])
-    rows = known.select("port", "node", "peer", pl.col("rate_bps").fill_null(0)).iter_rows()
-    ports = [Port(*row) for row in rows]
-    near: dict[str, set[str]] = {}
-    for port in ports:
-        near.setdefault(port.node, set()).add(port.peer)
-        near.setdefault(port.peer, set()).add(port.node)
-    place = {node: number for number, node in enumerate(sorted(near, key=natural_key))}
+    known = table.select(pl.col("port", "node", "peer").cast(pl.String), pl.col("rate_bps").fill_null(0))
+    known = known.drop_nulls()
+    names = sorted({*known["node"].unique(), *known["peer"].unique()}, key=natural_key)
+    place = pl.DataFrame(enumerate(names), schema={"place": pl.Int64, "name": pl.String}, orient="row")
+    placed = known.join(place.rename({"name": "node", "place": "from"}), on="node")
+    placed = placed.join(place.rename({"name": "peer", "place": "to"}), on="peer")
     # Parallel links have numbers in their names.
-    ports.sort(key=lambda p: (place[p.node], place[p.peer], len(p.name), p.name))
-    neighbours = {node: tuple(sorted(near[node], key=place.__getitem__)) for node in place}
+    placed = placed.sort("from", "to", pl.col("port").str.len_chars(), "port")
+    ports = map(Port, *(placed[column] for column in ("port", "node", "peer", "rate_bps")))
+    ways = placed.select("from", "to")
+    ways = pl.concat([ways, ways.select(pl.col("to").alias("from"), pl.col("from").alias("to"))]).unique()
+    near = ways.sort("from", "to").group_by("from", maintain_order=True).agg("to")
+    neighbours = {names[node]: tuple(names[other] for other in others) for node, others in near.iter_rows()}
     return Graph(_tiers(neighbours, hosts), tuple(ports), neighbours)
 
 

@@ -68,11 +68,11 @@ class Drawing:
 
 def drawings(runs: list[tuple[int, Run]]) -> list[Drawing]:
     """One drawing a topology, in the order of `runs`; the first run's load is drawn."""
-    shared: dict[tuple[str, ...], tuple[Graph, dict[int, Run]]] = {}
+    shared: dict[tuple[tuple[str, ...], ...], tuple[Graph, dict[int, Run]]] = {}
     for position, run in runs:
         net = graph(run.table("ports"), run.hosts)
         if net.ports:
-            key = tuple(f"{p.name}\n{p.node}\n{p.peer}" for p in net.ports)
+            key = tuple(port[:3] for port in net.ports)
             shared.setdefault(key, (net, {}))[1][position] = run
     return [_drawing(net, members) for net, members in shared.values()]
 
@@ -112,8 +112,9 @@ def _of_run(shown: Scheme, net: Graph, run: Run) -> Loads:
 
 def _by_edge(shown: Scheme, net: Graph, run: Run) -> pl.DataFrame:
     """What the ports of each edge have together, in the order of the edges."""
-    drawn = [(number, net.ports[i].name) for number, edge in enumerate(shown.edges) for i in edge.ports]
-    ports = pl.DataFrame(drawn, schema=["edge", "port"], orient="row")
+    edges = [number for number, edge in enumerate(shown.edges) for _ in edge.ports]
+    names = [net.ports[i].name for edge in shown.edges for i in edge.ports]
+    ports = pl.DataFrame({"edge": edges, "port": names})
     for known in (run.table("ports"), waiting_by_port(run).select("port", "share")):
         ports = ports.cast({"port": known.schema["port"]}).join(
             known, on="port", how="left", maintain_order="left"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Run:
     """The tables and the facts of one run."""
 

@@ -8,7 +8,7 @@ from incast.choose import Ranking
 from incast.contrast import contrast
 from incast.kinds import traits
 from incast.overview import Choices, Compared, compared
-from incast.report.foreground import DROPS, foreground_flows, slowest, waiting_by_port
+from incast.report.foreground import DROPS, first, foreground_flows, slowest, waiting_by_port
 from incast.report.parts import ROWS_MAX, Cell, Columns, Row, Table, cells, listed, more_than
 from incast.report.run import Run
 
@@ -47,8 +47,8 @@ def hottest_ports(run: Run) -> Table:
         run.table("ports")
         .join(waited, on="port", how="left")
         .with_columns(pl.col("share").fill_null(0), dropped=pl.sum_horizontal(list(DROPS)))
-        .sort("share", "dropped", "utilisation", "port", descending=[True, True, True, False])
     )
+    hottest = first(ports, ROWS_MAX, share=True, dropped=True, utilisation=True, port=False)
     columns: Columns = {
         "Port": lambda row: row["port"] or text.NONE,
         "Rate": lambda row: text.rate(row["rate_bps"]),
@@ -61,7 +61,7 @@ def hottest_ports(run: Run) -> Table:
         "Marked": lambda row: text.count(row["marks"]),
         "Sent": lambda row: text.size(row["sent_bytes"]),
     }
-    return listed("Hottest ports", ports, columns, "port")
+    return listed("Hottest ports", hottest, columns, "port", of=ports.height)
 
 
 def slowest_flows(run: Run) -> Table:
