@@ -1,15 +1,15 @@
 //! From what the fabric says of buffers, ways and pauses to their tables.
 
-use fabric::{Cause, EqualPaths, Fabric, Level, NodeId, PortId};
+use crate::names::PortNames;
+use fabric::{Cause, EqualPaths, Fabric, Level, NodeId};
 use record::rows::{self, PauseCause};
 use record::{Error, Tables};
 use sim::Records;
-use std::collections::BTreeMap;
 use units::Time;
 
 /// Names of what the tables are about.
 pub(crate) struct Named<'a> {
-    pub ports: &'a BTreeMap<PortId, String>,
+    pub ports: &'a PortNames,
     /// Hosts, then switches.
     pub nodes: &'a [String],
 }
@@ -20,7 +20,7 @@ impl Named<'_> {
         for (time, port, class, level) in &records.queues {
             tables.queues_series.push(rows::QueueSample {
                 time_ps: time.as_ps(),
-                port: &self.ports[port],
+                port: &self.ports[*port],
                 class: *class,
                 queue_bytes: level.bytes,
                 queue_max_bytes: level.recent_max,
@@ -39,7 +39,7 @@ impl Named<'_> {
         for (time, sample) in &records.pauses {
             tables.pauses_series.push(rows::PauseSample {
                 time_ps: time.as_ps(),
-                port: &self.ports[&sample.port],
+                port: &self.ports[sample.port],
                 class: sample.class,
                 held_bytes: sample.group.held.bytes,
                 held_max_bytes: sample.group.held.recent_max,
@@ -60,7 +60,7 @@ impl Named<'_> {
         groups: &[EqualPaths],
         tables: &mut Tables,
     ) -> Result<(), Error> {
-        for (&id, port) in self.ports {
+        for (id, port) in self.ports.iter() {
             for (class, Level { max, .. }) in (0..).zip(network.queue_levels(id)) {
                 tables.queues.push(rows::Queue { port, class, queue_max_bytes: max })?;
             }
@@ -85,7 +85,7 @@ impl Named<'_> {
             group = if last == Some(node) { group + 1 } else { 0 };
             last = Some(node);
             for port in ports {
-                let (node, port) = (&self.nodes[node.0 as usize], &self.ports[port]);
+                let (node, port) = (&self.nodes[node.0 as usize], &self.ports[*port]);
                 tables.ways.push(rows::EcmpWay {
                     node,
                     group,
@@ -110,11 +110,11 @@ impl Named<'_> {
                 Cause::Storm => (PauseCause::Storm, None),
             };
             tables.pause_causes.push(rows::PauseCauses {
-                port: &self.ports[&port],
+                port: &self.ports[port],
                 class,
-                paused: &self.ports[&network.reverse(port)],
+                paused: &self.ports[network.reverse(port)],
                 cause,
-                egress: egress.map(|egress| self.ports[&egress].as_str()),
+                egress: egress.map(|egress| &self.ports[egress]),
                 pauses: totals.pauses,
                 asked_ps: totals.asked.as_ps(),
                 asked_max_ps: totals.asked_max.as_ps(),

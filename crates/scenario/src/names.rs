@@ -5,6 +5,7 @@ use fabric::{Fabric, Graph, NodeId, PortId};
 use process::{HostId, Hosts};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::ops::Index;
 use units::Problem;
 
 /// Names of nodes, for many look-ups.
@@ -107,18 +108,57 @@ fn pieces(name: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Names of all ports: `node:peer`, and `#2`, `#3`… for parallel links.
-pub(crate) fn ports<B: Copy + Default>(graph: &Graph, fabric: &Fabric<B>) -> Vec<(PortId, String)> {
-    let mut seen: BTreeMap<(NodeId, NodeId), u32> = BTreeMap::new();
-    let mut named = Vec::new();
-    for port in fabric.ports() {
-        let (node, peer) = fabric.ends(port);
-        let count = seen.entry((node, peer)).or_default();
-        *count += 1;
-        let name = format!("{}:{}", graph.name(node), graph.name(peer));
-        named.push((port, if *count == 1 { name } else { format!("{name}#{count}") }));
+/// Names of all ports: `node:peer`, and `#2`, `#3`… for parallel links. There may be a million of them: they
+/// are one text.
+pub(crate) struct PortNames {
+    text: String,
+    /// By port: where in the text its name ends. A loopback has none.
+    ends: Vec<u32>,
+}
+
+impl PortNames {
+    pub(crate) fn new<B: Copy + Default>(graph: &Graph, fabric: &Fabric<B>) -> PortNames {
+        let mut names = PortNames { text: String::new(), ends: Vec::new() };
+        let (mut last, mut seen) = (None, BTreeMap::new());
+        // Ports of a node are neighbours.
+        for port in fabric.ports() {
+            let (node, peer) = fabric.ends(port);
+            if last.replace(node) != Some(node) {
+                seen.clear();
+            }
+            let count = seen.entry(peer).or_insert(0_u32);
+            *count += 1;
+            names.ends.resize(port.index(), names.text.len() as u32);
+            for piece in [graph.name(node), ":", graph.name(peer)] {
+                names.text.push_str(piece);
+            }
+            if *count > 1 {
+                names.text.push_str(&format!("#{count}"));
+            }
+            names.ends.push(names.text.len() as u32);
+        }
+        names
     }
-    named
+
+    /// A port's name, unless it is a loopback.
+    pub(crate) fn get(&self, port: PortId) -> Option<&str> {
+        let end = *self.ends.get(port.index())?;
+        let begin = port.index().checked_sub(1).map_or(0, |before| self.ends[before]);
+        (begin < end).then(|| &self.text[begin as usize..end as usize])
+    }
+
+    /// All ports with their names.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (PortId, &str)> {
+        (0..self.ends.len() as u32).map(PortId).filter_map(|port| Some((port, self.get(port)?)))
+    }
+}
+
+impl Index<PortId> for PortNames {
+    type Output = str;
+
+    fn index(&self, port: PortId) -> &str {
+        self.get(port).expect("a port of a link")
+    }
 }
 
 #[cfg(test)]

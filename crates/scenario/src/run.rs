@@ -5,14 +5,13 @@ use crate::emulate::{self, Emulation, Exited, Linux, Operator};
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::lab::Scenario;
-use crate::names;
+use crate::names::PortNames;
 use crate::tables::Writer;
 use emu::real::Lateness;
-use fabric::{PortId, QueueId};
+use fabric::QueueId;
 use record::RunFolder;
 use serde::Serialize;
 use sim::{Divergence, Pause, Sim};
-use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use units::{Problem, Time};
@@ -280,10 +279,10 @@ fn drive(
 fn deadlock(sim: &mut Sim) -> Option<Stuck> {
     let found = sim.deadlock()?;
     let graph = sim.graph().clone();
-    let ports: BTreeMap<PortId, String> = names::ports(&graph, sim.network()).into_iter().collect();
+    let ports = PortNames::new(&graph, sim.network());
     let fabric = sim.network();
     let queue = |&(port, class): &QueueId| StuckQueue {
-        port: ports[&port].clone(),
+        port: ports[port].to_owned(),
         class,
         bytes: fabric.class_backlog(port, class).unwrap_or_default(),
     };

@@ -4,7 +4,7 @@ use crate::buffers::Named;
 use crate::emulate::{Away, Exited};
 use crate::kinds::{AllShown, Ended, Out};
 use crate::lab::{Job, Scenario};
-use crate::names;
+use crate::names::PortNames;
 use crate::reports::{MemberReport, Reported};
 use fabric::{Discard, EqualPaths, Fabric, NodeId, PauseCounters, PortId, Route};
 use record::capture::{self, Capture, Direction, Endpoint, SynOptions};
@@ -24,7 +24,7 @@ pub(crate) struct Writer<'a> {
     reverse: BTreeMap<PortId, PortId>,
     hosts: Vec<String>,
     jobs: &'a [Job],
-    ports: BTreeMap<PortId, String>,
+    ports: PortNames,
     /// Of all nodes.
     nodes: Vec<String>,
     /// Groups of ECMP, where ports are sampled: a large irregular network has very many.
@@ -44,10 +44,10 @@ impl<'a> Writer<'a> {
         (shown, away): (AllShown, Away),
     ) -> Result<Writer<'a>, Error> {
         let graph = sim.graph().clone();
-        let ports: BTreeMap<PortId, String> = names::ports(&graph, sim.network()).into_iter().collect();
+        let ports = PortNames::new(&graph, sim.network());
         let (mut captures, mut reverse) = (BTreeMap::new(), BTreeMap::new());
         for port in sim.captures().to_vec() {
-            captures.insert(port, folder.capture(&ports[&port])?);
+            captures.insert(port, folder.capture(&ports[port])?);
             reverse.insert(sim.network().reverse(port), port);
         }
         let mut tables = folder.tables();
@@ -91,7 +91,7 @@ impl<'a> Writer<'a> {
         for (time, port, sample) in &records.ports {
             self.tables.ports_series.push(rows::PortSample {
                 time_ps: time.as_ps(),
-                port: &self.ports[port],
+                port: &self.ports[*port],
                 class: None,
                 queue_bytes: sample.queue_bytes,
                 queue_packets: u64::from(sample.queue_packets),
@@ -187,9 +187,13 @@ impl<'a> Writer<'a> {
 
     /// The names of the ports of a way; none between two processes of one host.
     fn path<B: Copy + Default>(&self, network: &Fabric<B>, way: (PortId, Route)) -> Option<String> {
-        let names: Option<Vec<&str>> =
-            network.path(way).iter().map(|port| self.ports.get(port).map(String::as_str)).collect();
-        names.map(|names| names.join(" "))
+        let mut path = String::with_capacity(100);
+        for port in network.path(way) {
+            path.push_str(self.ports.get(port)?);
+            path.push(' ');
+        }
+        path.pop();
+        Some(path)
     }
 
     fn task(&mut self, task: &TaskRecord) -> Result<(), Error> {
@@ -212,7 +216,7 @@ impl<'a> Writer<'a> {
 
     fn packets(&mut self, now: Time, packets: &[PacketSeen]) -> Result<(), Error> {
         for seen in packets {
-            let name = &self.ports[&seen.port];
+            let name = &self.ports[seen.port];
             let dropped =
                 seen.discard.map(|(reason, queue)| format!("{} at {name}, queue {queue} B", reason.name()));
             if let Some(capture) = self.captures.get_mut(&seen.port) {
@@ -317,7 +321,7 @@ impl<'a> Writer<'a> {
 
     fn ports(&mut self, sim: &mut Sim, now: Time) -> Result<(), Error> {
         let graph = sim.graph().clone();
-        for (&port, name) in &self.ports {
+        for (port, name) in self.ports.iter() {
             let network = sim.network();
             let (node, peer) = network.ends(port);
             let (rate, counters) = (network.rate(port), network.counters(now, port));

@@ -44,6 +44,8 @@ const VALUES: [u8; 256] = {
 const NONE: u8 = u8::MAX;
 /// Set in all digits of a number but the last.
 const MORE: u64 = 32;
+/// Of a number of 64 bits.
+const DIGITS_MAX: usize = 13;
 
 /// JSON lists so many flows at most.
 const LISTED_MAX: usize = 1_000;
@@ -142,22 +144,19 @@ fn write(text: &mut String, mut value: u64) {
 }
 
 /// The number that the text begins with, and how many digits it has; nothing if there is none.
+#[inline]
 fn read(text: &[u8]) -> Option<(u64, usize)> {
     let mut value = 0u64;
-    for (index, digit) in text.iter().enumerate() {
+    for (index, digit) in text.iter().take(DIGITS_MAX).enumerate() {
         let digit = u64::from(VALUES[usize::from(*digit)]);
+        let shift = 5 * index as u32;
+        value |= (digit % MORE) << shift;
+        if digit < MORE {
+            // 64 bits: twelve whole digits, and four bits of the last.
+            return (index + 1 < DIGITS_MAX || digit <= 15).then_some((value, index + 1));
+        }
         if digit == u64::from(NONE) {
             return None;
-        }
-        let part = digit % MORE;
-        let shift = 5 * index as u32;
-        // 64 bits: twelve whole digits, and four bits of the last.
-        if shift > 60 || (shift == 60 && part > 15) {
-            return None;
-        }
-        value |= part << shift;
-        if digit < MORE {
-            return Some((value, index + 1));
         }
     }
     None

@@ -1,6 +1,7 @@
 //! What is recorded beyond the totals.
 
-use crate::names::{self, matches};
+use crate::names::{PortNames, matches};
+use fabric::PortId;
 use serde::{Deserialize, Serialize};
 use sim::Sim;
 use units::{Problem, Time};
@@ -29,13 +30,13 @@ const INTERVAL_LEAST: Time = Time::from_ns(10);
 /// A port that is not there, or samples that outnumber packets.
 pub(crate) fn prepare(measure: &Measure, sim: &mut Sim) -> Result<(), Problem> {
     let graph = sim.graph().clone();
-    let ports = names::ports(&graph, sim.network());
+    let named = PortNames::new(&graph, sim.network());
+    let ports: Vec<(PortId, &str)> = named.iter().collect();
     let select = |patterns: &[String], field: &'static str| {
         let mut chosen = vec![false; ports.len()];
         for (index, pattern) in patterns.iter().enumerate() {
             let mut any = false;
-            for (at, (_, name)) in ports.iter().enumerate().filter(|(_, (_, name))| matches(pattern, name)) {
-                debug_assert!(!name.is_empty());
+            for (at, _) in ports.iter().enumerate().filter(|(_, (_, name))| matches(pattern, name)) {
                 chosen[at] = true;
                 any = true;
             }
