@@ -25,7 +25,7 @@ from typer.testing import CliRunner
 
 from farmem_programs import SIGNALS, SWEEP, Accesses, compiled, memory, python, remote_memory_or_skip
 from incast.cli.app import app
-from incast.errors import ScenarioError
+from incast.errors import RunError, ScenarioError
 from incast.farmem.run import LIBRARY, end_of, run, started
 
 STRESS = Path(__file__).parent / "farmem_stress.py"
@@ -361,6 +361,15 @@ def test_a_request_to_end_that_comes_while_the_program_starts_ends_it(
     with started(*SLEEP) as (process, interrupted):
         assert process.wait() == -signal.SIGINT
     assert interrupted.is_set()
+
+
+def test_a_program_that_cannot_enter_its_control_group_is_told(tmp_path: Path) -> None:
+    gone = (tmp_path / "gone" / "cgroup.procs").read_bytes
+    with (
+        pytest.raises(RunError, match="sleep can't be started: it can't enter its control group"),
+        started(*SLEEP, preexec_fn=gone),
+    ):
+        pass
 
 
 def test_a_request_to_end_that_ends_no_wait_ends_the_program() -> None:

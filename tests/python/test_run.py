@@ -67,6 +67,21 @@ def test_a_run_folder(tmp_path: Path) -> None:
     assert result.passed
 
 
+def test_the_core_names_ports_as_scenarios_do(tmp_path: Path) -> None:
+    link = {"rate": "10Gbps"}
+    parallel = {"kind": "leaf-spine", "leaves": [2, 2], "spines": 2, "uplinks_per_spine": 2}
+    topology = parallel | {"host_link": link, "uplink": link}
+    source = WrittenScenario.from_file(written(tmp_path, SMALL | {"topology": topology}))
+    plans = make_variants(source)
+    (done,) = run_all(source, plans, tmp_path / "out")
+    tables = incast.Result(done.folder)
+    named = plans[0].resolved.cluster.ports
+    assert sorted(tables.ports["port"]) == sorted(named)
+    assert "leaf0:spine1#2" in named
+    used = {port for path in [*tables.flows["path"], *tables.flows["path_back"]] for port in path.split()}
+    assert used <= set(named)
+
+
 def test_the_core_reads_and_writes_the_same_scenario(tmp_path: Path) -> None:
     source = WrittenScenario.from_file(written(tmp_path, SMALL))
     plans = make_variants(source)

@@ -354,6 +354,8 @@ def _popen(
             )
     except OSError as error:
         raise RunError(f"{command[0]} can't be started: {error.strerror}") from error
+    except subprocess.SubprocessError as error:  # What it does before it runs has failed there.
+        raise RunError(f"{command[0]} can't be started: it can't enter its control group") from error
 
 
 def end_of(process: subprocess.Popen[bytes]) -> int:
