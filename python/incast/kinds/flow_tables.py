@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Sequence
+from itertools import accumulate, islice
 from pathlib import Path
-from typing import NamedTuple, Protocol, TextIO
+from typing import NamedTuple, Protocol
 
 from incast import table_files
 
@@ -51,58 +53,80 @@ def open_table(path: Path) -> Table:
 class _Csv:
     def __init__(self, path: Path) -> None:
         self._path = path
-        with self._open() as file:
-            line, self.columns = next(self._numbered(file), (1, []))
+        rows, lines = next(self._batches(), ([[]], [1]))
+        self.columns = rows[0]
         names = [name.strip() for name in self.columns]
         if twice := next((name for name in names if names.count(name) > 1), None):
-            raise TableError(f"the column {twice!r} is there {names.count(twice)} times", line)
+            raise TableError(f"the column {twice!r} is there {names.count(twice)} times", lines[0])
 
     def parts(self, columns: list[str]) -> Iterator[Part]:
         places = [self.columns.index(name) for name in columns]
-        with self._open() as file:
-            numbered = self._numbered(file)
-            next(numbered)
-            while rows := self._rows(numbered):
-                cells = list(zip(*rows.values(), strict=True))
-                yield Part([cells[place] for place in places], list(rows))
-
-    def _rows(self, numbered: Iterator[tuple[int, list[str]]]) -> dict[int, list[str]]:
-        """The next rows by their lines, without blank ones; cells that lack at the end are empty."""
         width = len(self.columns)
-        rows: dict[int, list[str]] = {}
-        for line, row in numbered:
-            if len(row) != width:
-                if len(row) > width:
-                    raise TableError("more columns than in line 1", line)
-                if not any(map(str.strip, row)):
-                    continue
-                row += [""] * (width - len(row))
-            rows[line] = row
-            if len(rows) == ROWS_AT_A_TIME:
-                break
-        return rows
+        for rows, lines in islice(self._batches(), 1, None):
+            if any(len(row) != width for row in rows):
+                rows, lines = self._even(rows, lines)
+            if rows:
+                cells = list(zip(*rows, strict=True))
+                yield Part([cells[place] for place in places], lines)
 
-    def _numbered(self, file: TextIO) -> Iterator[tuple[int, list[str]]]:
-        """Every row and the line in which it begins, which is named too where there is none to be read."""
-        reader = csv.reader(file, strict=True)
-        line = 1
+    def _even(self, rows: list[list[str]], lines: Sequence[int]) -> tuple[list[list[str]], list[int]]:
+        """The rows without blank ones; cells that lack at the end are empty."""
+        width = len(self.columns)
+        if long := next((line for row, line in zip(rows, lines, strict=True) if len(row) > width), None):
+            raise TableError("more columns than in line 1", long)
+        whole = [
+            (row, line)
+            for row, line in zip(rows, lines, strict=True)
+            if len(row) == width or any(map(str.strip, row))
+        ]
+        return [row + [""] * (width - len(row)) for row, _ in whole], [line for _, line in whole]
+
+    def _batches(self) -> Iterator[tuple[list[list[str]], Sequence[int]]]:
+        """All rows and the lines in which they begin: the first alone, then many at a time."""
+        with self._path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, strict=True)
+            line, most = 1, 1
+            while True:
+                rows, failed = self._next(reader, line, most)
+                if rows:
+                    # Most often each is a line.
+                    plain = reader.line_num - line + 1 == len(rows)
+                    yield rows, range(line, line + len(rows)) if plain else _begins(rows, line)[:-1]
+                if failed:
+                    raise failed
+                if not rows:
+                    return
+                line, most = reader.line_num + 1, ROWS_AT_A_TIME
+
+    def _next(
+        self, reader: Iterator[list[str]], line: int, most: int
+    ) -> tuple[list[list[str]], TableError | None]:
+        """Rows from a line on, and why there are no more."""
+        rows: list[list[str]] = []
         try:
-            for row in reader:
-                yield line, row
-                line = reader.line_num + 1
+            rows.extend(islice(reader, most))
         except csv.Error as error:
+            # The rows before it are there, so the line in which it begins is known.
             said = "a quote is opened and never closed" if str(error) == _END else str(error)
-            raise TableError(said, line) from None
+            return rows, TableError(said, _begins(rows, line)[-1])
         except UnicodeDecodeError:
-            raise TableError("not UTF-8 text", self._undecodable()) from None
+            return rows, TableError("not UTF-8 text", self._undecodable())
+        return rows, None
 
     def _undecodable(self) -> int:
         """The first line that is not UTF-8: Python decodes many at a time."""
         with self._path.open("rb") as file:
             return next(line for line, data in enumerate(file, 1) if not _is_text(data))
 
-    def _open(self) -> TextIO:
-        return self._path.open(encoding="utf-8-sig", newline="")
+
+_BREAK = re.compile(r"\r\n|\r|\n")
+
+
+def _begins(rows: list[list[str]], line: int) -> list[int]:
+    """The lines in which rows begin of which the first is in a line, and in which the next one would."""
+    return list(
+        accumulate((1 + sum(len(_BREAK.findall(cell)) for cell in row) for row in rows), initial=line)
+    )
 
 
 _END = "unexpected end of data"
