@@ -20,7 +20,7 @@ from incast.report import (
 )
 from incast.report.answer import answer
 from incast.report.dots import Dots, dots
-from incast.report.foreground import foreground
+from incast.report.foreground import foreground, switch_waits
 from incast.report.load import Report
 from incast.report.parts import Drawn, Section, Table
 from incast.report.run import Run
@@ -68,6 +68,7 @@ def render(report: Report) -> str:
         "facts": facts.facts(report),
     }
     context["contents"] = _contents(context)
+    switch_waits.cache_clear()  # It keeps the last run, and who asked for the page may go on for long.
     return html.page("page.html.j2", context, {"charts": book.charts}, [net.data() for net in nets])
 
 
