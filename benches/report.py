@@ -63,8 +63,8 @@ of 656. The program takes 5.5 MB by itself, in every case, instead of 3.3.
 - **The machine** is virtual, and was half as fast in the minutes of this run as in others: a hop in the fat
   tree of 128 hosts took 64 ns in the run before, and 103 ns in this. Ours and ns-3 are measured in turn, so
   their ratio holds: on 2 × AMD EPYC it was 106 to 219.
-- **Two threads** gain less in slow minutes: 1.2 times at 128 hosts and 1.5 at 1,024. In four runs in faster
-  minutes they were 1.31 to 1.44 times as fast as one at 128 hosts, 1.56 to 1.69 times at 1,024 and 1.61 to
+- **Two threads** gain less in slow minutes: 1.2 times at 128 hosts and 1.5 at 1,024. In seven runs in faster
+  minutes they were 1.31 to 1.44 times as fast as one at 128 hosts, 1.56 to 1.73 times at 1,024 and 1.61 to
   1.79 times at 8,192. As people run it, with tables (`incast run`, 1,024 hosts, 4 MB per host, start-up not
   counted), they are twice as fast: there each hop takes longer, and meetings as long. Two such runs side by
   side take 1.97 times as much work as one.
@@ -251,10 +251,11 @@ What a run costs beyond its packets (`python -m benches.start`): the whole comma
 the default, and without. And a study of a thousand small cells (`python -m benches.study`, on a memory disk),
 of which a process runs one after the other.
 
-- **Processor time** depends on the machine, and here on the minute: without the report two hosts took 0.40 to
-  0.58 s, 8,192 hosts 1.3 to 1.7 s, and 100,000 flows 1.4 to 1.8 s. So each target is met in most minutes.
-- **The report** is **missed** in time, and for two hosts in memory. Polars and Jinja take 0.2 to 0.3 s and
-  75 MB, so two hosts with it can't meet the targets.
+- **Processor time** depends on the machine, and here on the minute. In fast, middling and slow ones two hosts
+  took 0.35, 0.49 and 0.56 s, 8,192 hosts 0.8, 1.1 and 1.4 s, and 100,000 flows 1.3, 1.8 and 2.3 s. With the
+  report it was 0.6, 0.6 and 1 s, 1.3, 1.7 and 2 s, and 1.6, 2 and 2.9 s. The table is of a fast one.
+- **The report** is **missed** in memory for two hosts, and in time for them and for 100,000 flows. Polars and
+  Jinja take 0.2 to 0.3 s and 75 MB, so two hosts with it can't meet the targets.
 - **On a disk** (ext4, where an fsync takes 0.1 ms) the study takes 4.7 to 5.6 s, with the processors 86 %
   busy: a run waits 6 times until what it has written is there.
 
