@@ -15,8 +15,6 @@ from incast.document import read_text
 from incast.errors import Problem, ScenarioError
 from incast.hints import unknown
 from incast.quantity import parse_whole
-from incast.variants import make_variants
-from incast.written import WrittenScenario
 
 _JOBS = {
     "incast": "{{name: answers, kind: incast, receiver: host0, size: 256kB, rounds: 10}}",
@@ -82,6 +80,9 @@ def check(name: str, answers: Mapping[str, str]) -> None:
 
     Questions that are not answered yet have their defaults.
     """
+    from incast.variants import make_variants  # They take a while, and help needs none.
+    from incast.written import WrittenScenario
+
     key = list(answers)[-1] if answers else ""
     where = f"--{key} {answers[key]}" if key else "NAME"
     for question in QUESTIONS:

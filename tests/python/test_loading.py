@@ -66,6 +66,11 @@ def test_help_on_a_group_loads_nothing_heavy(tmp_path: Path, group: str) -> None
     assert loaded(tmp_path, group, "--help") == set()
 
 
+@pytest.mark.parametrize("command", ["run", "validate", "new", "report", "metrics", "diverge"])
+def test_help_on_a_command_loads_nothing_heavy(tmp_path: Path, command: str) -> None:
+    assert loaded(tmp_path, command, "--help") == set()
+
+
 def test_checks_of_scenarios_load_neither_frames_nor_what_draws(tmp_path: Path) -> None:
     scenario = written(tmp_path, SMALL)
     assert loaded(tmp_path, "validate", str(scenario)) == {"pydantic"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,10 +11,9 @@ from incast import _core
 from incast.cli import show
 from incast.cli.common import Json, ScenarioFile, told
 from incast.cli.exits import Exit
-from incast.lab.resolve import resolve
-from incast.lab.scenario import Scenario
-from incast.lab.validate import validate
-from incast.written import WrittenScenario
+
+if TYPE_CHECKING:
+    from incast.written import WrittenScenario
 
 
 def diverge(
@@ -29,6 +28,8 @@ def diverge(
     as_json: Json = False,
 ) -> None:
     """Run two scenarios event by event and name the first event that differs; exit code 3 if one does."""
+    from incast.written import WrittenScenario
+
     with told(as_json):
         left, right = (
             _single(WrittenScenario.from_file(path, said))
@@ -50,5 +51,9 @@ def diverge(
 
 def _single(written: WrittenScenario) -> _core.Scenario:
     """The scenario without its choices."""
+    from incast.lab.resolve import resolve  # It takes a while, and help needs none.
+    from incast.lab.scenario import Scenario
+    from incast.lab.validate import validate
+
     document = written.variant("")
     return resolve(validate(document, Scenario), document, written.folder).core

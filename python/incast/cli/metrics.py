@@ -12,8 +12,6 @@ from incast.cli import show
 from incast.cli.common import ForceFile, Json, told
 from incast.errors import Problem, ScenarioError
 from incast.folder import METRICS, free
-from incast.network import openmetrics
-from incast.result import Result
 
 
 def write_metrics(
@@ -34,6 +32,9 @@ def write_metrics(
     as_json: Json = False,
 ) -> None:
     """Write a run's series as OpenMetrics text, for Prometheus to take in as its past."""
+    from incast.network import openmetrics  # It takes a while, and help needs none.
+    from incast.result import Result
+
     with told(as_json):
         end_s = _unix_time(end) if end else None
         result = Result.open(run)
@@ -57,4 +58,6 @@ def _unix_time(said: str) -> float:
 
 def print_dashboard() -> None:
     """Print a Grafana dashboard of the series that `incast metrics` writes."""
+    from incast.network import openmetrics
+
     typer.echo(openmetrics.dashboard(), nl=False)

@@ -8,13 +8,10 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from incast import report, skipping
-from incast.cli import show, show_run
+from incast import report
+from incast.cli import show
 from incast.cli.common import ForceFile, Json, told
-from incast.comparison import compare as compare_results
 from incast.folder import TRACE, WALKS_MARKER, free
-from incast.result import Result
-from incast.samples import ways
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A result folder.")]
 
@@ -24,6 +21,8 @@ def write_report(
     as_json: Json = False,
 ) -> None:
     """Rewrite report.html of a result."""
+    from incast.result import Result  # It takes a while, and help needs none.
+
     with told(as_json):
         if not (run / WALKS_MARKER).is_file():
             Result.open(run)
@@ -42,6 +41,7 @@ def write_trace(
 ) -> None:
     """Write a run as a Perfetto trace: tasks, flows and queues on one time axis, for ui.perfetto.dev."""
     from incast import perfetto  # Polars takes a while.
+    from incast.result import Result
 
     with told(as_json):
         result = Result.open(run)
@@ -62,11 +62,16 @@ def compare(
     as_json: Json = False,
 ) -> None:
     """Show what differs between two results; with several seeds, with intervals of 95 %."""
+    from incast import comparison, skipping
+    from incast.cli import show_run
+    from incast.result import Result
+    from incast.samples import ways
+
     with told(as_json):
         if page:
             free(page, force)
         left, right = Result.open(a), Result.open(b)
-        found = compare_results(left, right)
+        found = comparison.compare(left, right)
         names = (a.name, b.name) if a.name != b.name else (str(a), str(b))
         approximate = skipping.sentences({names[0]: left.runs, names[1]: right.runs})
         if page:

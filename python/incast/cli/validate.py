@@ -8,12 +8,9 @@ from typing import Annotated
 
 import typer
 
-from incast import examples, schema, text
+from incast import text
 from incast.cli import show
 from incast.cli.common import Changes, Json, ScenarioFile, told
-from incast.lab.scenario import Scenario
-from incast.variants import describe, make_variants
-from incast.written import WrittenScenario
 
 
 def validate(
@@ -22,6 +19,9 @@ def validate(
     as_json: Json = False,
 ) -> None:
     """Check a scenario, all its variants and the files that it names, without running it."""
+    from incast.variants import describe, make_variants  # They take a while, and help needs none.
+    from incast.written import WrittenScenario
+
     with told(as_json):
         found = describe(make_variants(WrittenScenario.from_file(scenario, changes)))
     if as_json:
@@ -35,6 +35,9 @@ def validate(
 
 def print_schema() -> None:
     """Print the JSON Schema of a scenario, by which editors complete and check it."""
+    from incast import schema
+    from incast.lab.scenario import Scenario
+
     show.print_json(schema.published(Scenario))
 
 
@@ -57,6 +60,8 @@ def example(
 
 
 def _list_examples(as_json: bool) -> None:
+    from incast import examples
+
     found = examples.listed()
     if as_json:
         show.print_json({"examples": found})
@@ -67,6 +72,8 @@ def _list_examples(as_json: bool) -> None:
 
 
 def _write_example(name: str, as_json: bool) -> None:
+    from incast import examples
+
     written = [str(each) for each in examples.write(name, Path())]
     if as_json:
         show.print_json({"written": written})

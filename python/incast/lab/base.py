@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-import textwrap
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -60,11 +60,17 @@ def docstrings(of: type[Model]) -> dict[str, str]:
     for each in reversed(of.mro()):
         if not issubclass(each, Model):
             continue
-        body = ast.parse(textwrap.dedent(inspect.getsource(each))).body[0].body  # type: ignore[attr-defined]
-        for field, below in pairwise(body):
+        for field, below in pairwise(_classes(each.__module__)[each.__name__].body):
             if isinstance(field, ast.AnnAssign) and isinstance(below, ast.Expr):
                 found[field.target.id] = inspect.cleandoc(below.value.value)  # type: ignore
     return {name: said for name, said in found.items() if name in of.model_fields}
+
+
+@cache
+def _classes(module: str) -> dict[str, ast.ClassDef]:
+    """A module's classes as they are written."""
+    tree = ast.parse(inspect.getsource(sys.modules[module]))
+    return {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
 
 
 @dataclass(frozen=True)
