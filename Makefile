@@ -25,7 +25,7 @@ UML := $(VENV)/share/incast/linux
 # Congestion controls as BPF programs, the same.
 BPF := $(VENV)/share/incast/bpf
 
-.PHONY: uml bpf help demo test test-rust imports test-python search core libraries programs lint lint-rust lint-python format bench studies docs site release lock clean
+.PHONY: uml bpf help demo test test-rust imports test-python search core libraries programs lint lint-rust lint-python lint-core format bench studies docs site release lock clean
 
 help:
 	@echo "make demo    set everything up and run the main job: Hadoop over deep and shallow switches"
@@ -88,9 +88,12 @@ test: $(VENV)/installed-for-tests
 	@$(MAKE) --no-print-directory --jobs 3 test-rust imports $(BESIDE)
 	@$(MAKE) --no-print-directory test-python
 
+# What compiles the tests in Rust: rustc, or clippy, which also says what it has against them and what they test.
+TESTS_BY ?= rustc
+test-rust lint-core: export RUSTC_WORKSPACE_WRAPPER = $(abspath packaging/$(TESTS_BY)-for-tests)
+
 # The same random cases each time: a failure comes from a change. New ones: make search.
 test-rust: export PROPTEST_RNG_SEED ?= 1
-test-rust: export RUSTC_WORKSPACE_WRAPPER := $(abspath packaging/rustc-for-tests)
 test-rust: export MAKEFLAGS :=
 test-rust: $(BIN)/python
 	cargo test --workspace --release --locked --quiet
@@ -133,6 +136,13 @@ lint-python: $(VENV)/installed-for-tests
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+
+# The core, which has no tests in Rust, made of what is compiled for those of others: features are the same.
+lint-core: export MAKEFLAGS :=
+lint-core: TESTS_BY := clippy
+lint-core: $(BIN)/python
+	cargo build --package incast-bindings --package incast-process --package incast-units \
+		--features incast-process/testing,incast-units/testing --release --locked --quiet
 
 format: $(VENV)/installed-for-tests
 	cargo fmt --all
