@@ -89,7 +89,7 @@ test: $(VENV)/installed-for-tests
 	@$(MAKE) --no-print-directory test-python
 
 # What compiles the tests in Rust: rustc, or clippy, which also says what it has against them and what they test.
-TESTS_BY ?= rustc
+export TESTS_BY ?= rustc
 test-rust lint-core: export RUSTC_WORKSPACE_WRAPPER = $(abspath packaging/$(TESTS_BY)-for-tests)
 
 # The same random cases each time: a failure comes from a change. New ones: make search.

@@ -17,10 +17,11 @@ def debug_build() -> Path:
 
     Of the whole workspace, as `make test` builds it: alone it would have other features, and be built again.
     """
+    compiler = os.environ.get("TESTS_BY", "rustc")
     subprocess.run(
         ["cargo", "build", "-q", "--release", "--locked", "--workspace", "--example", "run"],
         cwd=ROOT,
-        env={**os.environ, "RUSTC_WORKSPACE_WRAPPER": str(ROOT / "packaging/rustc-for-tests")},
+        env={**os.environ, "RUSTC_WORKSPACE_WRAPPER": str(ROOT / f"packaging/{compiler}-for-tests")},
         check=True,
     )
     return Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release/examples/run"
