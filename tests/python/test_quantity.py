@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from incast import quantity
+from incast import _core, quantity
 from incast.lab.quantities import Depth, PositiveSize, Rate, Span, Time
 
 U64 = st.integers(min_value=0, max_value=2**64 - 1)
@@ -18,6 +18,22 @@ U64 = st.integers(min_value=0, max_value=2**64 - 1)
 @given(U64)
 def test_times_read_back_as_they_were_printed(ps: int) -> None:
     assert quantity.parse_time(quantity.format_time(ps)) == ps
+
+
+CELLS = st.none() | st.text("0123456789., \tumnpsx", max_size=6)
+
+
+@given(st.lists(CELLS), st.sampled_from(["", "ps", "us", "s"]))
+def test_a_column_of_times_is_read_as_each_is(cells: list[str | None], unit: str) -> None:
+    times, wrong = _core.parse_times(cells, unit)
+    for row, (cell, time) in enumerate(zip(cells, times, strict=True)):
+        try:
+            alone = quantity.parse_time((cell or "").strip() + unit)
+        except ValueError as error:
+            assert wrong.pop(row) == str(error)
+            alone = 0
+        assert time == alone
+    assert not wrong
 
 
 @given(U64)

@@ -2,6 +2,8 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::str::FromStr;
 use units::{Bytes, Rate, Time};
@@ -9,6 +11,7 @@ use units::{Bytes, Rate, Time};
 /// Adds the functions to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(parse_time, module)?)?;
+    module.add_function(wrap_pyfunction!(parse_times, module)?)?;
     module.add_function(wrap_pyfunction!(parse_rate, module)?)?;
     module.add_function(wrap_pyfunction!(parse_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(format_time, module)?)?;
@@ -24,6 +27,27 @@ fn parse<Q: FromStr<Err: Display>>(text: &str) -> PyResult<Q> {
 #[pyfunction]
 fn parse_time(text: &str) -> PyResult<u64> {
     parse::<Time>(text).map(Time::as_ps)
+}
+
+/// A column of texts, each without its `unit`, to picoseconds, and what is wrong with those of some rows,
+/// which have 0. One call for all: a list may have millions.
+#[pyfunction]
+fn parse_times(texts: Vec<Option<PyBackedStr>>, unit: &str) -> (Vec<u64>, BTreeMap<usize, String>) {
+    let mut wrong = BTreeMap::new();
+    let mut written = String::new();
+    let times = texts.iter().enumerate().map(|(row, text)| {
+        written.clear();
+        written.push_str(text.as_deref().unwrap_or_default().trim());
+        written.push_str(unit);
+        match written.parse::<Time>() {
+            Ok(time) => time.as_ps(),
+            Err(error) => {
+                wrong.insert(row, error.to_string());
+                0
+            }
+        }
+    });
+    (times.collect(), wrong)
 }
 
 /// `"25Gbps"` to bits per second.

@@ -22,7 +22,7 @@ from incast.errors import why
 from incast.hints import allowed, shortened
 from incast.kinds.flow_tables import Part, Table, TableError, open_table
 from incast.lab.findings import Findings
-from incast.quantity import parse_bytes, parse_time, parse_whole
+from incast.quantity import parse_bytes, parse_whole
 
 FILE_BYTES_MAX = 256_000_000
 _ROWS_MAX = 10_000_000
@@ -163,7 +163,7 @@ def _flows(part: Part, names: tuple[str, str], wrong: dict[int, str]) -> Flows:
     """The flows of a part of a table; `wrong` gets what is wrong in which line."""
     at, sender, receiver, size, *group = part.columns
     found: dict[int, str] = {}
-    times = _numbers(names[0], at, _TIMES[names[0]], parse_time, found)
+    times = _times(names[0], at, found)
     sizes = _numbers(names[1], size, _SIZES[names[1]], _positive, found)
     groups = _numbers("group", group[0], "", _group, found) if group else [0] * len(at)
     senders, receivers = ([text or "" for text in column] for column in (sender, receiver))
@@ -175,10 +175,19 @@ def _flows(part: Part, names: tuple[str, str], wrong: dict[int, str]) -> Flows:
     return Flows._make(list(compress(column, right)) for column in flows)
 
 
+def _times(name: str, texts: Sequence[str | None], wrong: dict[int, str]) -> list[int]:
+    """A column's times in picoseconds, most of which differ; `wrong` gets what is wrong in which row."""
+    unit = _TIMES[name]
+    times, refused = _core.parse_times(texts, unit)
+    for row, said in refused.items():
+        wrong[row] = f"{name}: {_why(texts[row] or '', unit, said)}"
+    return times
+
+
 def _numbers(
     name: str, texts: Sequence[str | None], unit: str, parse: Callable[[str], int], wrong: dict[int, str]
 ) -> list[int]:
-    """A column's numbers in base units; `wrong` gets what is wrong in which row."""
+    """A column's numbers in base units, of which many repeat; `wrong` gets what is wrong in which row."""
     values: dict[str | None, int] = {}
     errors: dict[str | None, str] = {}
     for text in set(texts):
@@ -186,7 +195,7 @@ def _numbers(
             values[text] = parse((text or "").strip() + unit)
         except ValueError as error:
             values[text] = 0
-            errors[text] = f"{name}: {_why(text or '', unit, error)}"
+            errors[text] = f"{name}: {_why(text or '', unit, str(error))}"
     if errors:
         for row, text in enumerate(texts):
             if text in errors:
@@ -194,13 +203,13 @@ def _numbers(
     return [values[text] for text in texts]
 
 
-def _why(text: str, unit: str, error: ValueError) -> str:
+def _why(text: str, unit: str, error: str) -> str:
     """What is wrong with a cell, in whose column's name the `unit` may be."""
     if not text.strip():
         return "is missing"
     if unit and not _PLAIN.fullmatch(text.strip()):
         return f"{shortened(text)!r} is not a plain number, like 1500 or 0.25"
-    return str(error)
+    return error
 
 
 def _positive(text: str) -> int:

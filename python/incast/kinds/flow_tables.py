@@ -63,7 +63,7 @@ class _Csv:
         places = [self.columns.index(name) for name in columns]
         width = len(self.columns)
         for rows, lines in islice(self._batches(), 1, None):
-            if any(len(row) != width for row in rows):
+            if {*map(len, rows)} != {width}:
                 rows, lines = self._even(rows, lines)
             if rows:
                 cells = list(zip(*rows, strict=True))
