@@ -165,7 +165,7 @@ pub fn coflows(coflows: &[Coflow<HostId>]) -> Demands {
 }
 
 fn sorted(mut demands: Demands) -> Demands {
-    for packed in demands.values_mut().filter(|packed| !packed.iter().is_sorted_by_key(|flow| flow.at)) {
+    for packed in demands.values_mut().filter(|packed| !packed.0.is_sorted()) {
         let mut flows: Vec<Demand> = packed.iter().collect();
         flows.sort_by_key(|flow| flow.at);
         *packed = flows.into_iter().collect();

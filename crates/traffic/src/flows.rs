@@ -56,6 +56,10 @@ pub(crate) struct Rows {
     text: String,
     count: usize,
     last: Flow<u32>,
+    /// One more than the largest number of a host.
+    hosts: u64,
+    /// Whether some flow begins before the one that is before it.
+    unsorted: bool,
 }
 
 impl Rows {
@@ -64,10 +68,18 @@ impl Rows {
         let mut rows = Rows { text, ..Rows::default() };
         let mut cursor = Cursor::default();
         while cursor.position < rows.text.len() {
-            rows.last = cursor.read(&rows.text)?;
-            rows.count += 1;
+            let flow = cursor.read(&rows.text)?;
+            rows.note(flow);
         }
         Some(rows)
+    }
+
+    /// Notes what is known of a list without reading it again.
+    fn note(&mut self, flow: Flow<u32>) {
+        self.hosts = self.hosts.max(u64::from(flow.from.max(flow.to)) + 1);
+        self.unsorted |= flow.at < self.last.at;
+        self.last = flow;
+        self.count += 1;
     }
 
     pub fn push(&mut self, flow: Flow<u32>) {
@@ -77,8 +89,12 @@ impl Rows {
         write(text, flow.to.into());
         write(text, flow.bytes);
         write(text, difference(last.group, flow.group));
-        *last = flow;
-        self.count += 1;
+        self.note(flow);
+    }
+
+    /// Whether each flow begins when the one before it does, or later.
+    pub fn is_sorted(&self) -> bool {
+        !self.unsorted
     }
 
     pub fn shrink_to_fit(&mut self) {
@@ -216,7 +232,7 @@ impl Flows<String> {
     /// Sorts them by time; those of one time stay in their order.
     #[must_use]
     pub fn sorted(self) -> Flows<String> {
-        if self.rows.iter().is_sorted_by_key(|flow| flow.at) {
+        if self.rows.is_sorted() {
             return self;
         }
         let mut flows: Vec<_> = self.rows.iter().collect();
@@ -338,7 +354,7 @@ impl<'de> Visitor<'de> for Form {
         let Packed::<Vec<String>, String> { hosts, rows } =
             Packed::deserialize(MapAccessDeserializer::new(map))?;
         let rows = Rows::parse(rows).ok_or_else(|| A::Error::custom("the rows are no packed flows"))?;
-        if rows.iter().any(|flow| flow.from.max(flow.to) as usize >= hosts.len()) {
+        if rows.hosts > hosts.len() as u64 {
             return Err(A::Error::custom(format_args!(
                 "a row has a host that is none of the {}",
                 hosts.len()
@@ -396,6 +412,7 @@ mod tests {
             let flow = |(at, from, to, bytes, group)| Flow { at: Time::from_ps(at), from, to, bytes, group };
             let flows: Vec<_> = flows.into_iter().map(flow).collect();
             let rows = rows(&flows);
+            prop_assert_eq!(rows.is_sorted(), flows.is_sorted_by_key(|flow| flow.at));
             prop_assert_eq!(rows.iter().collect::<Vec<_>>(), flows);
             prop_assert_eq!(Rows::parse(rows.text.clone()), Some(rows));
         }
