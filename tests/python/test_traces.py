@@ -179,6 +179,18 @@ def test_refused_flow_lists(tmp_path: Path, content: str, line: int | None, said
 
 
 @pytest.mark.parametrize(
+    ("row", "said"),
+    [("1us,0,1,1B,1", "more columns than in line 1"), ('1us,"0,1,1B', "a quote is opened and never closed")],
+)
+def test_rows_before_one_that_cannot_be_read_are_checked(tmp_path: Path, row: str, said: str) -> None:
+    (tmp_path / "f.csv").write_text(f"at,from,to,size\n1us,0,1,1B\n1,0,1,1B\n{row}\n")
+    before, unread = refused(tmp_path, replay("f.csv"))
+    assert (before.line, unread.line) == (3, 4)
+    assert 'at: "1" has no unit' in before.message
+    assert said in unread.message
+
+
+@pytest.mark.parametrize(
     ("row", "field", "said"),
     [
         (

@@ -142,15 +142,17 @@ class FlowFile:
         group = [name for name in ("group",) if name in table.columns]
         count = 0
         wrong: dict[int, str] = {}
-        for part in table.parts([time, "from", "to", size, *group]):
-            count += len(part.lines)
-            if count > _ROWS_MAX:
-                self.problem(f"too many flows: at most {_ROWS_MAX} are allowed")
-                return
-            yield _flows(part, (time, size), wrong)
+        try:
+            for part in table.parts([time, "from", "to", size, *group]):
+                count += len(part.lines)
+                if count > _ROWS_MAX:
+                    self.problem(f"too many flows: at most {_ROWS_MAX} are allowed")
+                    return
+                yield _flows(part, (time, size), wrong)
+        finally:
+            self._report(wrong)  # Also where the rows after them can't be read.
         if count == 0:
             self.problem("the trace is empty: at least one flow is needed")
-        self._report(wrong)
 
     def _report(self, wrong: dict[int, str]) -> None:
         for line in sorted(wrong)[:_SHOWN]:

@@ -63,23 +63,32 @@ class _Csv:
         places = [self.columns.index(name) for name in columns]
         width = len(self.columns)
         for rows, lines in islice(self._batches(), 1, None):
+            long = None
             if {*map(len, rows)} != {width}:
-                rows, lines = self._even(rows, lines)
+                rows, lines, long = self._even(rows, lines)
             if rows:
                 cells = list(zip(*rows, strict=True))
                 yield Part([cells[place] for place in places], lines)
+            if long:
+                raise TableError("more columns than in line 1", long)
 
-    def _even(self, rows: list[list[str]], lines: Sequence[int]) -> tuple[list[list[str]], list[int]]:
-        """The rows without blank ones; cells that lack at the end are empty."""
+    def _even(
+        self, rows: list[list[str]], lines: Sequence[int]
+    ) -> tuple[list[list[str]], list[int], int | None]:
+        """The rows without blank ones, to the first that is too long, and its line.
+
+        Cells that lack at the end are empty.
+        """
         width = len(self.columns)
-        if long := next((line for row, line in zip(rows, lines, strict=True) if len(row) > width), None):
-            raise TableError("more columns than in line 1", long)
-        whole = [
-            (row, line)
-            for row, line in zip(rows, lines, strict=True)
-            if len(row) == width or any(map(str.strip, row))
-        ]
-        return [row + [""] * (width - len(row)) for row, _ in whole], [line for _, line in whole]
+        whole: list[tuple[list[str], int]] = []
+        long = None
+        for row, line in zip(rows, lines, strict=True):
+            if len(row) > width:
+                long = line
+                break
+            if len(row) == width or any(map(str.strip, row)):
+                whole.append((row + [""] * (width - len(row)), line))
+        return [row for row, _ in whole], [line for _, line in whole], long
 
     def _batches(self) -> Iterator[tuple[list[list[str]], Sequence[int]]]:
         """All rows and the lines in which they begin: the first alone, then many at a time."""
