@@ -137,11 +137,12 @@ lint-python: $(VENV)/installed-for-tests
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-# The core, which has no tests in Rust, made of what is compiled for those of others: features are the same.
+# The package's two libraries, which no test in Rust compiles as they are. All that they are made of is compiled
+# for tests already: the features are the same.
 lint-core: export MAKEFLAGS :=
 lint-core: TESTS_BY := clippy
 lint-core: $(BIN)/python
-	cargo build --package incast-bindings --package incast-process --package incast-units \
+	cargo build --package incast-bindings --package incast-preload --package incast-process --package incast-units \
 		--features incast-process/testing,incast-units/testing --release --locked --quiet
 
 format: $(VENV)/installed-for-tests
